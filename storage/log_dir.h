@@ -1,0 +1,91 @@
+// LogDir: one data directory in Apache Kafka's layout (meta.properties, .lock, checkpoints,
+// .kafka_cleanshutdown, <topic>-<partition>/).
+//
+// Opened by the starting thread before the shards run. After that: create_log, load_log and delete_log
+// are called by the partition's owner shard and touch only that partition's directory; the checkpoint
+// and shutdown calls are made by one shard at a time (the catalog's writer).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "reactor/base/result.h"
+#include "reactor/base/uuid.h"
+#include "storage/log.h"
+
+namespace pelton::storage {
+
+struct TopicPartition {
+  std::string topic;
+  int32_t partition = 0;
+  friend bool operator==(const TopicPartition&, const TopicPartition&) = default;
+  std::string directory_name() const { return topic + "-" + std::to_string(partition); }
+};
+
+struct FoundPartition {
+  TopicPartition id;
+  Uuid topic_id;  // from partition.metadata; zero when the file is missing
+};
+
+// One line of the three checkpoint files.
+struct PartitionCheckpoint {
+  TopicPartition id;
+  int64_t recovery_point = 0;
+  int64_t log_start_offset = 0;
+  int64_t high_watermark = 0;
+};
+
+struct LogDirOptions {
+  std::string path;
+  int32_t node_id = 1;
+  // Empty: taken from meta.properties, or made when the directory is formatted.
+  std::string cluster_id;
+};
+
+class LogDir {
+ public:
+  // Takes the lock, formats an empty directory, checks meta.properties against the options. The error is
+  // one sentence for the user (path, what is wrong, what to do).
+  static Result<std::unique_ptr<LogDir>, std::string> open(Io& io, const LogDirOptions& options);
+  ~LogDir();
+
+  const std::string& path() const;
+  const std::string& cluster_id() const;
+  int32_t node_id() const;
+  Uuid directory_id() const;
+  // The last stop was clean. The marker is removed by open: a crash from now on is unclean.
+  bool clean_start() const;
+  // Partition directories found (not -delete, -stray, -future; leftovers of a deletion are removed).
+  const std::vector<FoundPartition>& partitions() const;
+
+  // Creates the directory and an empty log; durable when it returns.
+  Result<std::unique_ptr<Log>> create_log(ShardStorage& storage, LogObserver& observer,
+                                          const TopicPartition& id, Uuid topic_id,
+                                          const LogConfig& config);
+  // Opens an existing log. After an unclean stop: scans from the recovery point, truncates a torn tail,
+  // rebuilds what is missing (indexes, producer state, leader epochs). The error is one sentence.
+  Result<std::unique_ptr<Log>, std::string> load_log(ShardStorage& storage, LogObserver& observer,
+                                                     const TopicPartition& id,
+                                                     const LogConfig& config);
+  // Renames the directory to <name>.<32 hex>-delete; its files are unlinked off the shard after
+  // file.delete.delay.ms and when no slice pins them. Destroys the log when that is safe.
+  void delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const TopicPartition& id);
+
+  // Checkpoint of a log that was read at open, for a partition that is not loaded (yet).
+  std::optional<PartitionCheckpoint> checkpoint_of(const TopicPartition& id) const;
+  Status write_checkpoints(const std::vector<PartitionCheckpoint>& all);
+  // Writes .kafka_cleanshutdown. Call after every log is closed and the checkpoints are written.
+  Status mark_clean_shutdown();
+
+ private:
+  struct State;
+  explicit LogDir(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pelton::storage
