@@ -1,0 +1,56 @@
+// BrokerShard: everything of the broker that one shard owns. Handlers get it as `here`.
+//
+// Owner: its shard's thread; nothing in it is touched from another. Shared constants (config, log
+// directory, start time) are const or say themselves which calls are allowed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "broker/catalog/snapshot.h"
+#include "broker/config/broker_config.h"
+#include "reactor/shard.h"
+#include "storage/log_dir.h"
+#include "storage/shard_storage.h"
+
+namespace pelton::broker {
+
+class CatalogWriter;     // catalog/writer.h
+class FetchSessions;     // fetch_session.h
+class PartitionSet;      // partition_set.h
+class ConnectionSet;     // net/connection_set.h
+namespace group {
+class GroupShard;        // group/group_shard.h
+}
+
+struct ShardCounters {
+  uint64_t requests = 0;
+  uint64_t requests_hopped = 0;       // requests, or parts of requests, sent to another shard
+  uint64_t connections_accepted = 0;
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+  uint64_t bytes_sendfile = 0;
+};
+
+struct BrokerShard {
+  Shard& shard;
+  const BrokerConfig& config;
+  storage::LogDir& log_dir;
+  storage::ShardStorage storage;
+
+  // The newest snapshot this shard has applied; never null after start-up.
+  std::shared_ptr<const CatalogSnapshot> catalog;
+  std::unique_ptr<PartitionSet> partitions;
+  std::unique_ptr<FetchSessions> sessions;
+  std::unique_ptr<group::GroupShard> groups;
+  std::unique_ptr<ConnectionSet> connections;
+  CatalogWriter* catalog_writer = nullptr;  // on kCatalogShard only
+  ShardCounters counters;
+
+  BrokerShard(Shard& its_shard, const BrokerConfig& its_config, storage::LogDir& its_log_dir);
+  ~BrokerShard();
+};
+
+inline constexpr ShardId kCatalogShard = 0;
+
+}  // namespace pelton::broker

@@ -1,0 +1,57 @@
+// CatalogSnapshot: what the cluster's metadata says at one metadata offset; immutable, shared by every
+// shard. Made only by replaying metadata records (catalog/replay.h); the writer publishes new ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reactor/base/uuid.h"
+#include "reactor/shard.h"
+#include "storage/log_config.h"
+
+namespace pelton::broker {
+
+struct PartitionInfo {
+  int32_t index = 0;
+  int32_t leader = -1;           // broker id as persisted
+  int32_t leader_epoch = 0;
+  int32_t partition_epoch = 0;
+  std::vector<int32_t> replicas;
+  std::vector<int32_t> isr;
+  Uuid directory;                // the log directory's id
+  ShardId shard = 0;             // not persisted: placement of this process
+};
+
+struct TopicInfo {
+  std::string name;
+  Uuid id;
+  bool internal = false;         // __consumer_offsets, __transaction_state, ...
+  std::vector<PartitionInfo> partitions;              // by index
+  std::map<std::string, std::string> config;          // overrides set on the topic
+  storage::LogConfig log_config;                      // overrides over the broker's defaults
+};
+
+class CatalogSnapshot {
+ public:
+  const TopicInfo* find(std::string_view name) const;
+  const TopicInfo* find(Uuid id) const;
+  const PartitionInfo* find_partition(std::string_view topic, int32_t index) const;
+  // Sorted by name.
+  const std::map<std::string, std::shared_ptr<const TopicInfo>, std::less<>>& topics() const {
+    return by_name_;
+  }
+  // The offset after the last metadata record in it.
+  int64_t end_offset() const { return end_offset_; }
+
+ private:
+  friend class CatalogReplay;
+  std::map<std::string, std::shared_ptr<const TopicInfo>, std::less<>> by_name_;
+  std::map<Uuid, std::shared_ptr<const TopicInfo>> by_id_;
+  int64_t end_offset_ = 0;
+};
+
+}  // namespace pelton::broker

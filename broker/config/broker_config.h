@@ -1,0 +1,70 @@
+// BrokerConfig: the broker's configuration, checked and typed. Built once at start from the table of
+// keys (config/keys.h) and the three sources: server.properties, KAFKA_* environment, --override.
+// Immutable afterwards; every shard reads it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reactor/io.h"
+#include "storage/log_config.h"
+
+namespace pelton::broker {
+
+struct ListenerConfig {
+  std::string name;               // "PLAINTEXT"
+  SocketAddress bind;             // host empty = every address
+  // Advertised host and port; empty host = answer with the address the client dialled.
+  std::string advertised_host;
+  uint16_t advertised_port = 0;
+};
+
+struct BrokerConfig {
+  int32_t node_id = 1;
+  std::string cluster_id;                       // empty: from the directory, or a new one
+  std::string rack;
+  std::vector<ListenerConfig> listeners;        // client listeners; controller listeners are left out
+  std::string log_dir;                          // log.dirs (one directory)
+  int shards = 0;                               // pelton.shards; 0 = number of cores
+  bool pin_shards = true;
+  std::string log_level = "info";               // pelton.log.level
+
+  // topics
+  int32_t num_partitions = 1;
+  int16_t default_replication_factor = 1;
+  bool auto_create_topics = true;
+  bool delete_topic_enable = true;
+  storage::LogConfig log_defaults;              // log.* and message.* of the broker
+  int32_t offsets_topic_num_partitions = 50;
+  int32_t offsets_topic_segment_bytes = 104'857'600;
+
+  // groups (milliseconds)
+  int32_t group_min_session_timeout_ms = 6'000;
+  int32_t group_max_session_timeout_ms = 1'800'000;
+  int32_t group_initial_rebalance_delay_ms = 3'000;
+  int32_t group_max_size = INT32_MAX;
+  int32_t offset_metadata_max_bytes = 4'096;
+  int64_t offsets_retention_minutes = 10'080;
+  int64_t offsets_retention_check_interval_ms = 600'000;
+
+  // requests and connections
+  int32_t socket_request_max_bytes = 104'857'600;
+  int32_t socket_send_buffer_bytes = -1;        // -1: the kernel's tuning
+  int32_t socket_receive_buffer_bytes = -1;
+  int32_t socket_listen_backlog = 1'024;
+  int64_t queued_max_request_bytes = 0;         // per broker; 0 = a share of the machine's memory
+  int32_t max_in_flight_per_connection = 64;    // pelton.max.in.flight.requests.per.connection
+  int32_t connections_max_idle_ms = 600'000;
+  int32_t fetch_max_bytes = 57'671'680;
+  int32_t max_fetch_sessions = 1'000;           // max.incremental.fetch.session.cache.slots
+  int32_t request_partition_limit = 2'000;      // max.request.partition.size.limit
+  int32_t producer_id_expiration_ms = 86'400'000;
+
+  // background
+  int64_t log_retention_check_interval_ms = 300'000;
+  int64_t flush_offset_checkpoint_interval_ms = 60'000;
+  std::string send_path = "auto";               // pelton.fetch.send.path: auto, sendfile, copy
+};
+
+}  // namespace pelton::broker

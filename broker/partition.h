@@ -1,0 +1,93 @@
+// Partition: the broker's side of one log: role, epochs, high watermark, and who waits for what.
+//
+// Owner shard: the one the catalog's snapshot names. Lifetime: from the snapshot that has it until the
+// snapshot that has not; waiters are answered (kUnknownTopicOrPartition) before it goes.
+// Invariants: high watermark <= "committed end" of the policy: with one replica, the synced end on a
+// topic with flush.messages=1, else the written end. The high watermark never goes back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "proto/error_code.h"
+#include "reactor/base/intrusive_list.h"
+#include "reactor/loop.h"
+#include "storage/log.h"
+#include "storage/log_dir.h"
+
+namespace pelton::broker {
+
+// Waits until everything below `offset` is committed (or written: acks=1). Embedded in the waiter; called
+// once with kNone, kKafkaStorageError or kUnknownTopicOrPartition. Unlinks itself when destroyed.
+struct CommitTag;
+struct CommitWaiter : ListHook<CommitTag> {
+  int64_t offset = 0;
+  void* owner = nullptr;
+  void (*done)(void* owner, proto::ErrorCode error) = nullptr;
+};
+
+// Told when readers can see more: the high watermark (or for replicas the log end) moved, or the
+// partition is going away. Stays linked until removed.
+struct WatchTag;
+struct PartitionWatch : ListHook<WatchTag> {
+  void* owner = nullptr;
+  void (*moved)(void* owner) = nullptr;
+};
+
+class Partition final : public storage::LogObserver {
+ public:
+  // committed_with_write: the partition's records are always synced before they are committed
+  // (internal topics), whatever flush.messages says.
+  Partition(Loop& loop, storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch,
+            bool always_synced);
+  ~Partition() override;
+  void attach(std::unique_ptr<storage::Log> log, const storage::LogConfig& config);
+
+  const storage::TopicPartition& id() const { return id_; }
+  Uuid topic_id() const { return topic_id_; }
+  int32_t leader_epoch() const { return leader_epoch_; }
+  storage::Log& log() { return *log_; }
+  const storage::LogConfig& config() const { return config_; }
+  void set_config(const storage::LogConfig& config);
+
+  const storage::LogPosition& high_watermark() const { return high_watermark_; }
+  const storage::LogPosition& last_stable() const { return high_watermark_; }
+
+  // Appends a validated batch as leader. The bytes stay until the waiter for it has run.
+  storage::AppendResult append(MutableBytes batch, storage::AppendOrigin origin, int64_t now_ms);
+  void wait_committed(CommitWaiter& waiter);  // acks=all
+  void wait_written(CommitWaiter& waiter);    // acks=1 and acks=0 (for the bytes' sake)
+  void watch(PartitionWatch& watch) { watches_.push_back(watch); }
+
+  // Ends every wait with `error`; the partition takes nothing more.
+  void retire(proto::ErrorCode error);
+  // Hands the log over for deletion or closing, after retire.
+  std::unique_ptr<storage::Log> release_log();
+
+  // --- storage::LogObserver ---
+  void on_written() override;
+  void on_synced() override;
+  void on_log_failed(SysError error) override;
+
+ private:
+  using Waiters = IntrusiveList<CommitWaiter, CommitTag>;
+  bool synced_policy() const { return always_synced_ || config_.synced(); }
+  void advance_high_watermark(const storage::LogPosition& to);
+  static void wait_in(Waiters& waiters, CommitWaiter& waiter);
+  static void wake_up_to(Waiters& waiters, int64_t end_offset);
+  static void fail_all(Waiters& waiters, proto::ErrorCode error);
+
+  Loop& loop_;
+  storage::TopicPartition id_;
+  Uuid topic_id_;
+  int32_t leader_epoch_;
+  bool always_synced_;
+  storage::LogConfig config_;
+  std::unique_ptr<storage::Log> log_;
+  storage::LogPosition high_watermark_;
+  Waiters committed_waiters_;
+  Waiters written_waiters_;
+  IntrusiveList<PartitionWatch, WatchTag> watches_;
+};
+
+}  // namespace pelton::broker

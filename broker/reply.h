@@ -1,0 +1,64 @@
+// Reply: the bytes of one answer as ordered pieces: encoded bytes, with file ranges where the response
+// has external records.
+//
+// Owner: its request. Encoded on the shard that answers, sent by the connection's shard.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "proto/types.h"
+#include "proto/wire.h"
+#include "reactor/base/bytes.h"
+#include "reactor/file_system.h"
+
+namespace pelton::broker {
+
+// What an external record set is: looked up by its token when the reply is sent.
+struct ReplyRange {
+  FileFd file = -1;
+  uint64_t position = 0;
+  uint32_t length = 0;
+};
+
+class Reply {
+ public:
+  // Encodes size, response header and response. External records become file pieces: `token` indexes
+  // ranges(). The buffer is kept for the next reply.
+  template <class T>
+  void encode(const T& response, int16_t header_version, int32_t correlation_id, int16_t version) {
+    size_t body = response.size(version);
+    proto::WireWriter out = begin(body, external_bytes(), header_version, correlation_id);
+    response.encode(out, version);
+    end(out);
+  }
+
+  // File ranges of this reply, filled before encode.
+  std::vector<ReplyRange>& ranges() { return ranges_; }
+  // Runs on the home shard when the last byte has been handed to the kernel, or will not be
+  // (connection gone): releases pins. Set by the handler; called at most once.
+  using OnSent = void (*)(void* owner);
+  void set_on_sent(void* owner, OnSent on_sent) { sent_owner_ = owner; on_sent_ = on_sent; }
+
+  bool empty() const { return bytes_used_ == 0; }
+  Bytes bytes() const { return {buffer_.data(), bytes_used_}; }
+  std::span<const proto::WireWriter::Hole> holes() const { return holes_; }
+  uint64_t total_bytes() const;  // on the wire, size field included
+  void sent();                   // runs on_sent once
+  void reset();
+
+ private:
+  proto::WireWriter begin(size_t body_size, size_t external, int16_t header_version,
+                          int32_t correlation_id);
+  void end(const proto::WireWriter& out);
+  size_t external_bytes() const;
+
+  std::vector<uint8_t> buffer_;
+  size_t bytes_used_ = 0;
+  std::vector<proto::WireWriter::Hole> holes_;
+  std::vector<ReplyRange> ranges_;
+  void* sent_owner_ = nullptr;
+  OnSent on_sent_ = nullptr;
+};
+
+}  // namespace pelton::broker
