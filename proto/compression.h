@@ -1,0 +1,68 @@
+// The codecs of record batches: gzip, snappy, lz4 (frame format), zstd.
+// Compressed bytes come from clients and from disk, so every reader here is bounded: output and memory
+// grow with what is really produced, never with what a header announces, and stop at the caller's limit.
+// A DecompressStream belongs to one shard; it reads the compressed bytes in place, so they must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "reactor/base/bytes.h"
+#include "reactor/base/result.h"
+
+namespace pelton::proto {
+
+// The numbers of bits 0-2 of a batch's attributes.
+enum class Codec : uint8_t { kNone = 0, kGzip = 1, kSnappy = 2, kLz4 = 3, kZstd = 4 };
+inline constexpr uint8_t kCodecCount = 5;
+std::string_view to_string(Codec codec);
+
+enum class CompressionError : uint8_t {
+  kTruncated,       // the compressed bytes end inside a stream
+  kCorrupt,         // not a stream of this codec, or a damaged one
+  kTooLarge,        // more output than the caller allows
+  kWindowTooLarge,  // a zstd frame asks for more history than kZstdMaxWindowLog
+  kOutOfMemory,
+};
+std::string_view to_string(CompressionError error);
+
+// 128 MiB: what zstd level 22 uses and what Kafka's readers accept. The window is address space that is
+// touched only as far as output is produced.
+inline constexpr int kZstdMaxWindowLog = 27;
+
+namespace compression {
+class Decoder;
+}
+
+// Output piece by piece. What follows the end of a stream is treated as Kafka's readers do:
+//   gzip    further members are read, other bytes are ignored;
+//   snappy  xerial: streams may follow each other, up to 3 stray bytes are ignored; raw: an error;
+//   lz4     ignored after the first frame; zstd: further frames are read, other bytes are an error.
+// No bytes at all are an empty stream for none and zstd, and an error for the others.
+class DecompressStream {
+ public:
+  DecompressStream(Codec codec, Bytes compressed, size_t max_output);
+  DecompressStream(DecompressStream&&) noexcept;
+  DecompressStream& operator=(DecompressStream&&) noexcept;
+  ~DecompressStream();
+
+  // Fills the front of `into` (not empty) and returns how much; 0 is the end. After an error only errors.
+  Result<size_t, CompressionError> read(MutableBytes into);
+
+ private:
+  Result<size_t, CompressionError> read_past_limit();
+
+  std::unique_ptr<compression::Decoder> decoder_;
+  size_t allowed_;
+};
+
+// Appends the whole output to `out`: at most max_output bytes, or kTooLarge. On error `out` is as before.
+Result<void, CompressionError> decompress(Codec codec, Bytes compressed, size_t max_output,
+                                          std::vector<uint8_t>& out);
+
+// Appends the compressed form to `out`, framed as Kafka's Java client frames it (snappy: xerial).
+Result<void, CompressionError> compress(Codec codec, Bytes plain, std::vector<uint8_t>& out);
+
+}  // namespace pelton::proto
