@@ -8,11 +8,12 @@
 //      satisfies, hand replies to the sockets, send messages that found a full mailbox
 //
 // Owner shard: the thread that calls run_turn. In simulation one thread turns all loops.
-// In debug builds the order of ready completions is shuffled by Io::random, to find hidden order.
+// With `shuffle` the order of ready completions is drawn from Io::random, to find hidden order.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "reactor/base/intrusive_list.h"
 #include "reactor/completion.h"
@@ -79,13 +80,16 @@ class Loop {
   bool stopped() const { return stopped_; }
 
  private:
-  void run_ready();
-  void run_turn_ends();
+  bool run_ready();
+  bool run_turn_ends();
+  bool has_turn_ends() const;
+  void shuffle(ReadyList& list);
   std::optional<uint64_t> wait_deadline(bool wait);
 
   Io& io_;
   TimerWheel timers_;
   ReadyList ready_;
+  std::vector<Completion*> scratch_;  // for shuffle
   IntrusiveList<TurnEnd, TurnEndTag> ends_[kPhases];
   void* mail_owner_ = nullptr;
   Deliver deliver_ = nullptr;

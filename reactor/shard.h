@@ -50,8 +50,8 @@ class Shard {
   Loop& loop() { return loop_; }
   Io& io() { return loop_.io(); }
 
-  // Delivers `message` on shard `to`; to itself: in the next turn. A full ring keeps the message in a
-  // local overflow list, sent at the end of a later turn in order.
+  // Delivers `message` on shard `to`, never inside this call; to itself: at its next mail step. A full
+  // ring keeps the message in a local overflow list, sent at the end of a later turn in order.
   void send(ShardId to, Message& message);
 
   // Messages sent to other shards since the start.
@@ -67,6 +67,7 @@ class Shard {
  private:
   bool deliver_mail();
   bool may_wait();
+  bool has_overflow() const;
   void flush_overflow();
 
   ShardId id_;
@@ -83,7 +84,7 @@ class Shard {
 // joins them (join). Used by the broker; simulation turns the loops itself.
 class ShardThreads {
  public:
-  // `cores` empty: the process's affinity mask, round robin.
+  // With `pin` the cores of the process's affinity mask are taken round robin.
   static Status start(std::vector<Shard*> shards, bool pin, std::unique_ptr<ShardThreads>& out);
   void join();
   ~ShardThreads();

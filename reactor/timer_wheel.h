@@ -61,8 +61,11 @@ class TimerWheel {
   static constexpr int kSlots = 1 << kSlotBits;
   using Slot = IntrusiveList<Timer, TimerTag>;
 
-  void place(Timer& timer);
+  void place(Timer& timer, uint64_t earliest);
   void cascade(int level);
+  int fire_slot();
+  std::optional<uint64_t> next_tick() const;
+  std::optional<uint64_t> next_tick_on(int level) const;
 
   uint64_t tick_ = 0;  // the last tick that has been fired
   std::array<std::array<Slot, kSlots>, kLevels> slots_;
