@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import os
 import pathlib
+import select
 import signal
 import socket
 import subprocess
@@ -54,6 +55,14 @@ def run(command, timeout, check=True, **options):
         raise AssertionError(f"{name} ended with {done.returncode}: {describe(command)}\n"
                              f"stdout: {out[-2000:]}\nstderr: {err[-2000:]}")
     return done
+
+
+def read_line(child, seconds):
+    """The next line of a child's standard output (a text pipe), fails when it stays silent."""
+    ready, _, _ = select.select([child.stdout], [], [], seconds)
+    if not ready:
+        raise AssertionError(f"no line within {seconds} s from {describe(child.args)}")
+    return child.stdout.readline()
 
 
 def describe(command):

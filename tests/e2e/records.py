@@ -1,0 +1,98 @@
+"""Records for the clients: every shape of key, value and header, and the comparison of what came back."""
+
+import json
+import random
+import time
+
+from tests.e2e.case import expect, expect_equal
+
+COUNT = 1000
+PARTITIONS = 2
+
+
+def make(seed, count=COUNT, plain=False):
+    """Records as the clients' jobs take them. Timestamps lie an hour back, so that retention leaves them.
+    `plain` keeps to what kcat can say: one set of headers a partition; nulls in partition 0, empty
+    keys and values in partition 1."""
+    chance = random.Random(seed)
+    start = int(time.time() * 1000) - 3_600_000
+    return [_plain(chance, number, start) if plain else _any(chance, number, start)
+            for number in range(count)]
+
+
+def _any(chance, number, start):
+    key = chance.choice([None, b"", f"key-{number}".encode(), chance.randbytes(9)])
+    if number % 13 == 5:
+        value = None
+    elif number % 17 == 3:
+        value = b""
+    elif number % 200 == 77:
+        value = chance.randbytes(chance.randrange(20_000, 60_000))
+    elif number % 2:
+        value = f"value {number} ".encode() * chance.randrange(1, 60)
+    else:
+        value = chance.randbytes(chance.randrange(1, 300))
+    headers = [[chance.choice(["a", "b", "name with space", "\u00e9\u4e2d"]), _header_value(chance)]
+               for _ in range(chance.choice([0, 0, 1, 3]))]
+    return {"p": chance.randrange(PARTITIONS), "k": _hex(key), "v": _hex(value), "h": headers,
+            "t": start + number * 3 - (number % 5) * 1000}
+
+
+def _header_value(chance):
+    # No line feed: kcat's output ends the headers with one.
+    return _hex(chance.choice([None, b"", b"text", bytes(b for b in chance.randbytes(12) if b != 10)]))
+
+
+def _plain(chance, number, start):
+    partition = number % 2
+    empty = None if partition == 0 else b""
+    key = chance.choice([empty, f"key-{number}".encode()])
+    value = empty if number % 13 < 2 else f"value {number} ".encode() * chance.randrange(1, 60)
+    headers = [["h", b"one".hex()]] if partition == 0 else [["h", b"two".hex()], ["i", b"x".hex()]]
+    return {"p": partition, "k": _hex(key), "v": _hex(value), "h": headers, "t": start}
+
+
+def _hex(data):
+    return None if data is None else data.hex()
+
+
+def save(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def load(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def expect_same(dumped, written, reader, what, set_timestamps=True):
+    """The dumps of one topic hold the written records: each once, in order, at offsets from 0, every
+    byte the same."""
+    for partition in range(PARTITIONS):
+        got = sorted((r for r in dumped if r["p"] == partition), key=lambda r: r["o"])
+        wanted = [r for r in written if r["p"] == partition]
+        expect_equal([r["o"] for r in got], list(range(len(wanted))), f"{what}-{partition} offsets")
+        for record, original in zip(got, wanted):
+            _expect_same_record(record, original, reader, f"{what}-{partition}@{record['o']}",
+                                set_timestamps)
+
+
+def _expect_same_record(record, original, reader, where, set_timestamps):
+    for field, name in (("k", "key"), ("v", "value")):
+        expect_equal(record[field], original[field], f"{where} {name}")
+    if reader == "kcat":
+        expect_equal(record["h_text"], _kcat_headers(original["h"]), f"{where} headers")
+    else:
+        expect_equal(record["h"], original["h"], f"{where} headers")
+    if set_timestamps:
+        expect_equal(record["t"], original["t"], f"{where} timestamp")
+    else:
+        age = time.time() * 1000 - record["t"]
+        expect(-1000 < age < 600_000, f"{where} timestamp {record['t']} is {age} ms old")
+
+
+def _kcat_headers(headers):
+    """As kcat prints them with %h: values as C strings, which end at the first zero byte."""
+    parts = [name.encode() + b"=" + (b"NULL" if value is None else bytes.fromhex(value).split(b"\0")[0])
+             for name, value in headers]
+    return b",".join(parts).decode(errors="backslashreplace")
