@@ -4,6 +4,10 @@
 
 namespace pelton::proto {
 
+Arena::~Arena() {
+  while (!chunks_.empty()) drop_last_chunk();
+}
+
 void* Arena::allocate(size_t size, size_t alignment) {
   static_assert(alignof(std::max_align_t) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
   size_t start = (at_ + alignment - 1) & ~(alignment - 1);
@@ -17,24 +21,28 @@ void* Arena::allocate(size_t size, size_t alignment) {
   if (size + padding > limit_ - used_) return nullptr;
   used_ += size + padding;
   at_ = start + size;
-  return chunks_[current_].memory.get() + start;
+  return chunks_[current_].memory + start;
 }
 
+// Goes on in a chunk with `size` free bytes. A kept chunk that is too small gives way, with those
+// behind it: this happens while the arena's needs still change.
 void Arena::next_chunk(size_t size) {
   size_t next = chunks_.empty() ? 0 : current_ + 1;
-  if (next < chunks_.size() && chunks_[next].size < size) {
-    reserved_ -= chunks_[next].size;
-    chunks_[next] = {};
-  }
-  if (next == chunks_.size()) chunks_.emplace_back();
-  if (chunks_[next].size == 0) {
-    size_t grown = std::min(kLargestChunk, std::max(kFirstChunk, reserved_));
-    size_t bytes = std::max(size, grown);
-    chunks_[next] = {std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes};
+  if (next < chunks_.size() && chunks_[next].size < size)
+    while (chunks_.size() > next) drop_last_chunk();
+  if (next == chunks_.size()) {
+    size_t bytes = std::max(size, std::clamp(reserved_, kFirstChunk, kLargestChunk));
+    chunks_.push_back({new std::byte[bytes], bytes});
     reserved_ += bytes;
   }
   current_ = next;
   at_ = 0;
+}
+
+void Arena::drop_last_chunk() {
+  reserved_ -= chunks_.back().size;
+  delete[] chunks_.back().memory;
+  chunks_.pop_back();
 }
 
 Bytes Arena::copy(Bytes bytes) {
@@ -50,10 +58,7 @@ void Arena::reset(size_t limit) {
   used_ = 0;
   current_ = 0;
   at_ = 0;
-  while (!chunks_.empty() && reserved_ > kKeptBytes) {
-    reserved_ -= chunks_.back().size;
-    chunks_.pop_back();
-  }
+  while (reserved_ > kKeptBytes) drop_last_chunk();
 }
 
 }  // namespace pelton::proto

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <span>
 #include <string_view>
@@ -21,6 +20,7 @@ namespace pelton::proto {
 class Arena {
  public:
   explicit Arena(size_t limit) : limit_(limit) {}
+  ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -78,12 +78,13 @@ class Arena {
   static constexpr size_t kKeptBytes = 256 * 1024;
 
   struct Chunk {
-    std::unique_ptr<std::byte[]> memory;
-    size_t size = 0;
+    std::byte* memory;
+    size_t size;
   };
 
   void* allocate(size_t size, size_t alignment);
   void next_chunk(size_t size);
+  void drop_last_chunk();
 
   size_t limit_;
   size_t used_ = 0;      // bytes handed out, alignment included
