@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,10 @@ struct BrokerConfig {
   // background
   int64_t log_retention_check_interval_ms = 300'000;
   int64_t flush_offset_checkpoint_interval_ms = 60'000;
-  std::string send_path = "auto";               // pelton.fetch.send.path: auto, sendfile, copy
+  std::string send_path = "auto";               // pelton.fetch.send.path: auto, sendfile, splice, copy
+
+  // Acting keys that a source sets, with the text given: what DescribeConfigs tells apart from defaults.
+  std::map<std::string, std::string, std::less<>> given;
 };
 
 }  // namespace pelton::broker

@@ -1,0 +1,91 @@
+// CatalogReplay: the cluster's metadata as replaying its records gives it. The only code that changes
+// what a catalog says; replaying a log that Apache Kafka wrote gives the same state.
+//
+// Owner shard: kCatalogShard (the writer). Snapshots made from it are immutable and shared; a topic that
+// a snapshot holds is copied before it is changed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "broker/catalog/metadata_record.h"
+#include "broker/catalog/snapshot.h"
+#include "proto/arena.h"
+#include "reactor/base/result.h"
+#include "storage/log_config.h"
+
+namespace pelton::broker {
+
+// What replay knows of a registered broker.
+struct BrokerRegistration {
+  int64_t epoch = -1;
+  Uuid incarnation;
+  bool fenced = true;
+  std::optional<std::string> rack;
+  std::vector<std::string> endpoints;  // "PLAINTEXT://host:port"
+  std::vector<Uuid> log_dirs;
+};
+
+class CatalogReplay {
+ public:
+  using Outcome = Result<void, std::string>;
+
+  // shards: how many this process has, for placement. defaults: the broker's, under a topic's overrides.
+  CatalogReplay(int shards, const storage::LogConfig& defaults);
+  ~CatalogReplay();
+
+  // Applies one batch of the log or of a checkpoint. Control batches are passed over; the records of an
+  // open metadata transaction are applied at its end. The error names offset, record and reason.
+  Outcome apply_batch(Bytes batch);
+  // Applies one record's value. `offset` is for the error.
+  Outcome apply(Bytes value, int64_t offset);
+
+  std::shared_ptr<const CatalogSnapshot> snapshot();
+
+  const TopicInfo* find(std::string_view topic) const;
+  const TopicInfo* find(Uuid topic) const;
+  const std::map<std::string, std::shared_ptr<TopicInfo>, std::less<>>& topics() const {
+    return topics_;
+  }
+  const std::map<std::string, int16_t, std::less<>>& features() const { return features_; }
+  const BrokerRegistration* broker(int32_t id) const;
+  int64_t next_producer_id() const { return next_producer_id_; }
+  // The offset after the last record, and the highest leader epoch of a batch.
+  int64_t end_offset() const { return end_offset_; }
+  void set_end_offset(int64_t offset) { end_offset_ = offset; }
+  int32_t last_leader_epoch() const { return last_leader_epoch_; }
+  // A metadata transaction was left open: its records are not part of the state.
+  bool in_transaction() const { return in_transaction_; }
+
+ private:
+  friend struct RecordAppliers;  // replay_records.cc: one function for each record type
+
+  TopicInfo* change(Uuid topic);  // a copy of its own, to be changed; nullptr when there is none
+  Outcome apply_outside_transaction(const MetadataFrame& frame, int64_t offset);
+  void refresh(TopicInfo& topic) const;
+
+  int shards_;
+  storage::LogConfig defaults_;
+  std::map<std::string, std::shared_ptr<TopicInfo>, std::less<>> topics_;
+  std::map<Uuid, std::string> names_;
+  std::set<Uuid> dirty_;  // configs or placement to be worked out before the next snapshot
+  // (resource type, resource name) -> overrides
+  std::map<std::pair<int8_t, std::string>, std::map<std::string, std::string>> configs_;
+  std::map<std::string, int16_t, std::less<>> features_;
+  std::map<int32_t, BrokerRegistration> brokers_;
+  int64_t next_producer_id_ = 0;
+  int64_t end_offset_ = 0;
+  int32_t last_leader_epoch_ = 0;
+  bool in_transaction_ = false;
+  std::vector<std::pair<int64_t, std::vector<uint8_t>>> transaction_;
+  proto::Arena arena_;
+};
+
+}  // namespace pelton::broker

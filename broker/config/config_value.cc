@@ -1,0 +1,119 @@
+#include "broker/config/config_value.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace pelton::broker {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return text;
+}
+
+using Outcome = Result<void, std::string>;
+
+Outcome fail(std::string why) { return std::unexpected(std::move(why)); }
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+std::string plain(double number) {
+  return std::floor(number) == number ? fmt::format("{:.0f}", number) : fmt::format("{}", number);
+}
+
+Outcome check_range(const ValueRule& rule, double number) {
+  if (number < rule.min) return fail("must be at least " + plain(rule.min));
+  if (number > rule.max) return fail("must be at most " + plain(rule.max));
+  return {};
+}
+
+Outcome read_whole(const ValueRule& rule, ConfigValue& value) {
+  std::string_view text = value.text;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value.number);
+  bool out_of_range = error == std::errc::result_out_of_range;
+  if ((error != std::errc() && !out_of_range) || end != text.data() + text.size()) {
+    return fail("not a whole number");
+  }
+  int bits = rule.type == ConfigType::kLong ? 64 : rule.type == ConfigType::kInt ? 32 : 16;
+  if (bits < 64) {
+    int64_t limit = int64_t{1} << (bits - 1);
+    out_of_range = out_of_range || value.number < -limit || value.number >= limit;
+  }
+  if (out_of_range) return fail(fmt::format("does not fit in {} bits", bits));
+  return check_range(rule, static_cast<double>(value.number));
+}
+
+Outcome read_real(const ValueRule& rule, ConfigValue& value) {
+  const char* last = value.text.data() + value.text.size();
+  auto [end, error] = std::from_chars(value.text.data(), last, value.real);
+  if (error != std::errc() || end != last || !std::isfinite(value.real)) return fail("not a number");
+  return check_range(rule, value.real);
+}
+
+Outcome read_flag(ConfigValue& value) {
+  value.flag = equals_ignoring_case(value.text, "true");
+  if (!value.flag && !equals_ignoring_case(value.text, "false")) return fail("must be true or false");
+  return {};
+}
+
+Outcome check_allowed(const ValueRule& rule, std::string_view text) {
+  if (rule.allowed.empty()) return {};
+  std::vector<std::string> allowed = split_list(rule.allowed);
+  if (std::ranges::count(allowed, text) > 0) return {};
+  return fail(fmt::format("must be one of {}", fmt::join(allowed, ", ")));
+}
+
+Outcome read_list(const ValueRule& rule, ConfigValue& value) {
+  value.list = split_list(value.text);
+  for (const std::string& element : value.list) {
+    if (auto checked = check_allowed(rule, element); !checked) return checked;
+  }
+  return {};
+}
+
+Outcome read(const ValueRule& rule, ConfigValue& value) {
+  switch (rule.type) {
+    case ConfigType::kBoolean: return read_flag(value);
+    case ConfigType::kInt:
+    case ConfigType::kShort:
+    case ConfigType::kLong: return read_whole(rule, value);
+    case ConfigType::kDouble: return read_real(rule, value);
+    case ConfigType::kList: return read_list(rule, value);
+    case ConfigType::kString:
+    case ConfigType::kClass:
+    case ConfigType::kPassword: break;
+  }
+  return check_allowed(rule, value.text);
+}
+
+}  // namespace
+
+Result<ConfigValue, std::string> parse_value(const ValueRule& rule, std::string_view text) {
+  ConfigValue value;
+  value.text = trimmed(text);
+  if (auto done = read(rule, value); !done) return std::unexpected(done.error());
+  return value;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> elements;
+  if (trimmed(text).empty()) return elements;
+  while (true) {
+    size_t comma = text.find(',');
+    elements.emplace_back(trimmed(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return elements;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace pelton::broker

@@ -1,0 +1,171 @@
+#include "broker/config/listeners.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include "broker/config/config_value.h"
+
+namespace pelton::broker {
+namespace {
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
+std::unexpected<std::string> fail(std::string why) { return std::unexpected(std::move(why)); }
+
+Result<Endpoint, std::string> parse_endpoint(const std::string& text) {
+  size_t scheme = text.find("://");
+  size_t colon = text.rfind(':');
+  if (scheme == std::string::npos || scheme == 0 || colon <= scheme) {
+    return fail(fmt::format("\"{}\" is not NAME://host:port", text));
+  }
+  Endpoint endpoint;
+  endpoint.name = upper(std::string_view(text).substr(0, scheme));
+  std::string_view host = std::string_view(text).substr(scheme + 3, colon - scheme - 3);
+  std::string_view port = std::string_view(text).substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return fail(fmt::format("\"{}\": an IPv6 address stands in brackets: {}://[{}]:{}", text,
+                            endpoint.name, host, port));
+  }
+  auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+  if (error != std::errc() || end != port.data() + port.size()) {
+    return fail(fmt::format("\"{}\": the port must be a number from 0 to 65535", text));
+  }
+  endpoint.host = host;
+  return endpoint;
+}
+
+// Kafka takes host names in listeners; sockets here are bound to addresses.
+Result<std::string, std::string> bind_address(const Endpoint& endpoint) {
+  if (endpoint.host.empty() || endpoint.host == "0.0.0.0" || endpoint.host == "::") {
+    // 0.0.0.0 is kept: IPv4 only, as it says.
+    return endpoint.host == "::" ? std::string() : endpoint.host;
+  }
+  if (endpoint.host == "localhost") return std::string("127.0.0.1");
+  unsigned char address[sizeof(in6_addr)];
+  if (inet_pton(AF_INET, endpoint.host.c_str(), address) == 1 ||
+      inet_pton(AF_INET6, endpoint.host.c_str(), address) == 1) {
+    return endpoint.host;
+  }
+  return fail(fmt::format("listeners: {}://{}:{}: the host must be an IP address, localhost or empty; "
+                          "names belong in advertised.listeners",
+                          endpoint.name, endpoint.host, endpoint.port));
+}
+
+Result<void, std::string> check_protocol(const std::string& name,
+                                         const std::map<std::string, std::string>& protocols) {
+  auto found = protocols.find(name);
+  if (found == protocols.end()) {
+    return fail(fmt::format("listeners: {} has no entry in listener.security.protocol.map", name));
+  }
+  if (found->second == "PLAINTEXT") return {};
+  return fail(fmt::format("listeners: {} uses {}, which is not there yet; only PLAINTEXT is", name,
+                          found->second));
+}
+
+Result<void, std::string> check_distinct(const std::vector<Endpoint>& endpoints,
+                                         std::string_view key, bool addresses) {
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const Endpoint &a = endpoints[i], &b = endpoints[j];
+      if (a.name == b.name) return fail(fmt::format("{}: {} is there twice", key, a.name));
+      if (addresses && a.port != 0 && a.port == b.port && a.host == b.host) {
+        return fail(fmt::format("{}: {} and {} have the same address and port", key, b.name, a.name));
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Endpoint>, std::string> endpoints_of(std::string_view key, std::string_view text) {
+  auto endpoints = parse_endpoints(text);
+  if (!endpoints) return fail(fmt::format("{}: {}", key, endpoints.error()));
+  return endpoints;
+}
+
+Result<void, std::string> advertise(std::vector<ListenerConfig>& listeners,
+                                    const std::vector<Endpoint>& advertised,
+                                    const std::vector<std::string>& controllers) {
+  for (const Endpoint& endpoint : advertised) {
+    if (std::ranges::count(controllers, endpoint.name) > 0) continue;
+    auto found = std::ranges::find(listeners, endpoint.name, &ListenerConfig::name);
+    if (found == listeners.end()) {
+      return fail(fmt::format("advertised.listeners: {} is not among the listeners", endpoint.name));
+    }
+    if (endpoint.host == "0.0.0.0" || endpoint.host == "::") {
+      return fail(fmt::format("advertised.listeners: {}://{}:{}: clients cannot connect to that address; "
+                              "leave advertised.listeners out to advertise what the client dialled",
+                              endpoint.name, endpoint.host, endpoint.port));
+    }
+    found->advertised_host = endpoint.host;
+    found->advertised_port = endpoint.port;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Endpoint>, std::string> parse_endpoints(std::string_view text) {
+  std::vector<Endpoint> endpoints;
+  for (const std::string& part : split_list(text)) {
+    auto endpoint = parse_endpoint(part);
+    if (!endpoint) return fail(endpoint.error());
+    endpoints.push_back(std::move(*endpoint));
+  }
+  return endpoints;
+}
+
+Result<std::map<std::string, std::string>, std::string> parse_protocol_map(std::string_view text) {
+  std::map<std::string, std::string> protocols;
+  for (const std::string& part : split_list(text)) {
+    size_t colon = part.rfind(':');
+    if (colon == std::string::npos || colon == 0) {
+      return fail(fmt::format("listener.security.protocol.map: \"{}\" is not NAME:PROTOCOL", part));
+    }
+    std::string protocol = upper(std::string_view(part).substr(colon + 1));
+    if (protocol != "PLAINTEXT" && protocol != "SSL" && protocol != "SASL_PLAINTEXT" &&
+        protocol != "SASL_SSL") {
+      return fail(fmt::format("listener.security.protocol.map: {}: no such protocol", protocol));
+    }
+    protocols[upper(std::string_view(part).substr(0, colon))] = protocol;
+  }
+  return protocols;
+}
+
+Result<std::vector<ListenerConfig>, std::string> make_listeners(const ListenerTexts& texts) {
+  auto endpoints = endpoints_of("listeners", texts.listeners);
+  if (!endpoints) return fail(endpoints.error());
+  auto advertised = endpoints_of("advertised.listeners", texts.advertised);
+  if (!advertised) return fail(advertised.error());
+  auto protocols = parse_protocol_map(texts.protocol_map);
+  if (!protocols) return fail(protocols.error());
+  if (auto sound = check_distinct(*endpoints, "listeners", true); !sound) return fail(sound.error());
+  if (auto sound = check_distinct(*advertised, "advertised.listeners", false); !sound) {
+    return fail(sound.error());
+  }
+  std::vector<std::string> controllers;
+  for (const std::string& name : split_list(texts.controller_names)) controllers.push_back(upper(name));
+
+  std::vector<ListenerConfig> listeners;
+  for (const Endpoint& endpoint : *endpoints) {
+    if (std::ranges::count(controllers, endpoint.name) > 0) continue;
+    if (auto sound = check_protocol(endpoint.name, *protocols); !sound) return fail(sound.error());
+    auto host = bind_address(endpoint);
+    if (!host) return fail(host.error());
+    listeners.push_back({.name = endpoint.name, .bind = {.host = *host, .port = endpoint.port}});
+  }
+  if (listeners.empty()) return fail("listeners: there is no listener for clients");
+  if (auto done = advertise(listeners, *advertised, controllers); !done) return fail(done.error());
+  return listeners;
+}
+
+}  // namespace pelton::broker

@@ -1,0 +1,37 @@
+// Parsing of listeners, advertised.listeners and listener.security.protocol.map.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broker/config/broker_config.h"
+#include "reactor/base/result.h"
+
+namespace pelton::broker {
+
+struct Endpoint {
+  std::string name;  // upper case
+  std::string host;  // empty: every address
+  uint16_t port = 0;
+};
+
+// "NAME://host:port,..."; IPv6 hosts stand in brackets. The error is the end of a sentence.
+Result<std::vector<Endpoint>, std::string> parse_endpoints(std::string_view text);
+
+// "NAME:PROTOCOL,...".
+Result<std::map<std::string, std::string>, std::string> parse_protocol_map(std::string_view text);
+
+struct ListenerTexts {
+  std::string listeners;
+  std::string advertised;  // empty: not set
+  std::string protocol_map;
+  std::string controller_names;
+};
+
+// The client listeners: every listener but the controller's, with its advertised address. The error is
+// one sentence that names the key.
+Result<std::vector<ListenerConfig>, std::string> make_listeners(const ListenerTexts& texts);
+
+}  // namespace pelton::broker

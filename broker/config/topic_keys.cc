@@ -1,0 +1,197 @@
+#include "broker/config/topic_keys.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace pelton::broker {
+namespace {
+
+using storage::LogConfig;
+using enum ConfigType;
+
+constexpr double kNoMin = std::numeric_limits<double>::lowest();
+constexpr double kNoMax = std::numeric_limits<double>::max();
+
+constexpr ValueRule at_least(ConfigType type, double min) { return {type, min, kNoMax, {}}; }
+constexpr ValueRule between(ConfigType type, double min, double max) { return {type, min, max, {}}; }
+constexpr ValueRule one_of(ConfigType type, std::string_view allowed) {
+  return {type, kNoMin, kNoMax, allowed};
+}
+constexpr ValueRule any(ConfigType type) { return {type, kNoMin, kNoMax, {}}; }
+
+template <auto Member>
+void set_number(LogConfig& config, const ConfigValue& value) {
+  using Number = std::remove_reference_t<decltype(config.*Member)>;
+  config.*Member = static_cast<Number>(value.number);
+}
+
+template <auto Member>
+std::string get_number(const LogConfig& config) {
+  return std::to_string(config.*Member);
+}
+
+void set_cleanup_policy(LogConfig& config, const ConfigValue& value) {
+  config.delete_policy = std::ranges::count(value.list, "delete") > 0;
+  config.compact_policy = std::ranges::count(value.list, "compact") > 0;
+}
+
+std::string get_cleanup_policy(const LogConfig& config) {
+  if (config.compact_policy && config.delete_policy) return "compact,delete";
+  return config.compact_policy ? "compact" : config.delete_policy ? "delete" : "";
+}
+
+void set_timestamp_type(LogConfig& config, const ConfigValue& value) {
+  config.log_append_time = value.text == "LogAppendTime";
+}
+
+std::string get_timestamp_type(const LogConfig& config) {
+  return config.log_append_time ? "LogAppendTime" : "CreateTime";
+}
+
+template <auto Member>
+constexpr TopicKey number(std::string_view name, ValueRule rule, std::string_view default_value,
+                          std::string_view synonyms, std::string_view documentation) {
+  return {name, rule, default_value, synonyms, documentation, set_number<Member>, get_number<Member>};
+}
+
+constexpr TopicKey stored(std::string_view name, ValueRule rule, std::string_view default_value,
+                          std::string_view synonyms = {}) {
+  return {name, rule, default_value, synonyms, {}, nullptr, nullptr};
+}
+
+constexpr std::string_view kForever = "9223372036854775807";
+constexpr std::string_view kCodecs = "uncompressed,zstd,lz4,snappy,gzip,producer";
+
+constexpr TopicKey kTopicKeys[] = {
+    {"cleanup.policy", one_of(kList, "compact,delete"), "delete", "log.cleanup.policy",
+     "What happens to old records: delete removes segments past the retention limits, compact keeps "
+     "the newest record of each key.",
+     set_cleanup_policy, get_cleanup_policy},
+    stored("compression.gzip.level", between(kInt, -1, 9), "-1", "compression.gzip.level"),
+    stored("compression.lz4.level", between(kInt, 1, 17), "9", "compression.lz4.level"),
+    stored("compression.type", one_of(kString, kCodecs), "producer", "compression.type"),
+    stored("compression.zstd.level", between(kInt, -131072, 22), "3", "compression.zstd.level"),
+    stored("delete.retention.ms", at_least(kLong, 0), "86400000", "log.cleaner.delete.retention.ms"),
+    stored("errors.deadletterqueue.group.enable", any(kBoolean), "false"),
+    number<&LogConfig::file_delete_delay_ms>(
+        "file.delete.delay.ms", at_least(kLong, 0), "60000", "log.segment.delete.delay.ms",
+        "Time between taking a file out of the log and removing it from the disk."),
+    number<&LogConfig::flush_messages>(
+        "flush.messages", at_least(kLong, 1), "1", "log.flush.interval.messages",
+        "1: a record is acknowledged (acks=all) and becomes visible when it is on stable storage. "
+        "Larger: after so many records the log is synced; acknowledgements do not wait for it."),
+    number<&LogConfig::flush_ms>(
+        "flush.ms", at_least(kLong, 0), kForever,
+        "log.flush.interval.ms,log.flush.scheduler.interval.ms",
+        "Longest time that a record stays unsynced."),
+    stored("follower.replication.throttled.replicas", any(kList), ""),
+    number<&LogConfig::index_interval_bytes>(
+        "index.interval.bytes", at_least(kInt, 0), "4096", "log.index.interval.bytes",
+        "Bytes of log between two entries of the offset index."),
+    number<&LogConfig::segment_bytes>("internal.segment.bytes", at_least(kInt, 1), "", "",
+                                      "segment.bytes without its lower bound, for tests."),
+    stored("leader.replication.throttled.replicas", any(kList), ""),
+    stored("local.retention.bytes", at_least(kLong, -2), "-2", "log.local.retention.bytes"),
+    stored("local.retention.ms", at_least(kLong, -2), "-2", "log.local.retention.ms"),
+    stored("max.compaction.lag.ms", at_least(kLong, 1), kForever, "log.cleaner.max.compaction.lag.ms"),
+    stored("max.decompressed.message.bytes", between(kInt, 1, 2147483639), "2147483639",
+           "max.decompressed.message.bytes"),
+    number<&LogConfig::max_message_bytes>("max.message.bytes", at_least(kInt, 0), "1048588",
+                                          "message.max.bytes",
+                                          "Largest record batch that is taken, after compression."),
+    stored("message.timestamp.after.max.ms", at_least(kLong, 0), "3600000",
+           "log.message.timestamp.after.max.ms"),
+    stored("message.timestamp.before.max.ms", at_least(kLong, 0), kForever,
+           "log.message.timestamp.before.max.ms"),
+    {"message.timestamp.type", one_of(kString, "CreateTime,LogAppendTime"), "CreateTime",
+     "log.message.timestamp.type",
+     "Whose clock a record's timestamp shows: the producer's (CreateTime) or the broker's at the time "
+     "of the append (LogAppendTime).",
+     set_timestamp_type, get_timestamp_type},
+    stored("min.cleanable.dirty.ratio", between(kDouble, 0, 1), "0.5",
+           "log.cleaner.min.cleanable.ratio"),
+    stored("min.compaction.lag.ms", at_least(kLong, 0), "0", "log.cleaner.min.compaction.lag.ms"),
+    stored("min.insync.replicas", at_least(kInt, 1), "1", "min.insync.replicas"),
+    stored("preallocate", any(kBoolean), "false", "log.preallocate"),
+    stored("remote.copy.lag.bytes", at_least(kLong, -1), "-1", "log.remote.copy.lag.bytes"),
+    stored("remote.copy.lag.ms", at_least(kLong, -1), "0", "log.remote.copy.lag.ms"),
+    stored("remote.log.copy.disable", any(kBoolean), "false"),
+    stored("remote.log.delete.on.disable", any(kBoolean), "false"),
+    stored("remote.storage.enable", any(kBoolean), "false"),
+    number<&LogConfig::retention_bytes>(
+        "retention.bytes", any(kLong), "-1", "log.retention.bytes",
+        "Size of a partition above which its oldest segments are deleted; -1 = no limit."),
+    number<&LogConfig::retention_ms>(
+        "retention.ms", at_least(kLong, -1), "604800000",
+        "log.retention.ms,log.retention.minutes,log.retention.hours",
+        "Age above which a segment is deleted; -1 = no limit."),
+    number<&LogConfig::segment_bytes>("segment.bytes", at_least(kInt, 1 << 20), "1073741824",
+                                      "log.segment.bytes",
+                                      "Size at which a new segment file is begun."),
+    number<&LogConfig::segment_index_bytes>("segment.index.bytes", at_least(kInt, 4), "10485760",
+                                            "log.index.size.max.bytes",
+                                            "Size of an index file at which a new segment is begun."),
+    stored("segment.jitter.ms", at_least(kLong, 0), "0", "log.roll.jitter.ms,log.roll.jitter.hours"),
+    number<&LogConfig::segment_ms>("segment.ms", at_least(kLong, 1), "604800000",
+                                   "log.roll.ms,log.roll.hours",
+                                   "Age at which a new segment is begun even if the old is not full."),
+    stored("unclean.leader.election.enable", any(kBoolean), "false",
+           "unclean.leader.election.enable"),
+};
+
+// Rules that hold between keys or cannot be written in the table.
+Result<void, std::string> check_together(const std::map<std::string_view, ConfigValue>& values) {
+  auto number = [&](std::string_view key, int64_t otherwise) {
+    auto found = values.find(key);
+    return found == values.end() ? otherwise : found->second.number;
+  };
+  auto flag = [&](std::string_view key) {
+    auto found = values.find(key);
+    return found != values.end() && found->second.flag;
+  };
+  if (number("min.compaction.lag.ms", 0) >
+      number("max.compaction.lag.ms", std::numeric_limits<int64_t>::max())) {
+    return std::unexpected("min.compaction.lag.ms must not be above max.compaction.lag.ms");
+  }
+  if (flag("remote.storage.enable")) {
+    return std::unexpected("remote.storage.enable=true: this broker has no remote storage");
+  }
+  if (number("compression.gzip.level", -1) == 0) {
+    return std::unexpected("compression.gzip.level=0: must be -1 or 1 to 9");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const TopicKey> topic_keys() { return kTopicKeys; }
+
+const TopicKey* find_topic_key(std::string_view name) {
+  auto found = std::ranges::lower_bound(kTopicKeys, name, {}, &TopicKey::name);
+  return found != std::end(kTopicKeys) && found->name == name ? found : nullptr;
+}
+
+Result<void, std::string> check_topic_overrides(const TopicOverrides& overrides) {
+  std::map<std::string_view, ConfigValue> values;
+  for (const auto& [name, text] : overrides) {
+    const TopicKey* key = find_topic_key(name);
+    if (key == nullptr) return std::unexpected("unknown topic configuration: " + name);
+    auto value = parse_value(key->rule, text);
+    if (!value) return std::unexpected(fmt::format("{}={}: {}", name, text, value.error()));
+    values.emplace(key->name, std::move(*value));
+  }
+  return check_together(values);
+}
+
+LogConfig topic_log_config(const LogConfig& defaults, const TopicOverrides& overrides) {
+  LogConfig config = defaults;
+  for (const auto& [name, text] : overrides) {
+    const TopicKey* key = find_topic_key(name);
+    if (key == nullptr || !key->acts()) continue;
+    if (auto value = parse_value(key->rule, text)) key->set(config, *value);
+  }
+  return config;
+}
+
+}  // namespace pelton::broker

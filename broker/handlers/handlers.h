@@ -1,0 +1,23 @@
+// Every handler; one declaration a line, sorted. dispatch.cc names them in its table.
+#pragma once
+
+namespace pelton::broker {
+
+struct BrokerShard;
+class Request;
+
+void handle_api_versions(BrokerShard& here, Request& request);
+void handle_create_partitions(BrokerShard& here, Request& request);
+void handle_create_topics(BrokerShard& here, Request& request);
+void handle_delete_topics(BrokerShard& here, Request& request);
+void handle_describe_cluster(BrokerShard& here, Request& request);
+void handle_describe_configs(BrokerShard& here, Request& request);
+void handle_describe_topic_partitions(BrokerShard& here, Request& request);
+void handle_fetch(BrokerShard& here, Request& request);
+void handle_init_producer_id(BrokerShard& here, Request& request);
+void handle_list_offsets(BrokerShard& here, Request& request);
+void handle_metadata(BrokerShard& here, Request& request);
+void handle_offset_for_leader_epoch(BrokerShard& here, Request& request);
+void handle_produce(BrokerShard& here, Request& request);
+
+}  // namespace pelton::broker
