@@ -58,7 +58,10 @@ class Context:
         return broker.start(self.overrides | (overrides or {}))
 
     def own_unstarted(self, kind=None):
-        broker = brokers.make(kind or self.kind, self.folder("broker"))
+        return self.adopt(brokers.make(kind or self.kind, self.folder("broker")))
+
+    def adopt(self, broker):
+        """Lets the broker end with the case."""
         self._own.append(broker)
         return broker
 
