@@ -11,7 +11,6 @@
 
 #include "proto/error_code.h"
 #include "reactor/base/intrusive_list.h"
-#include "reactor/loop.h"
 #include "storage/log.h"
 #include "storage/log_dir.h"
 
@@ -36,12 +35,13 @@ struct PartitionWatch : ListHook<WatchTag> {
 
 class Partition final : public storage::LogObserver {
  public:
-  // committed_with_write: the partition's records are always synced before they are committed
-  // (internal topics), whatever flush.messages says.
-  Partition(Loop& loop, storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch,
-            bool always_synced);
+  // always_synced: records are on stable storage before they are committed, whatever flush.messages
+  // says (internal topics).
+  Partition(storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch, bool always_synced);
   ~Partition() override;
   void attach(std::unique_ptr<storage::Log> log, const storage::LogConfig& config);
+  // The configuration its log runs with.
+  static storage::LogConfig effective(const storage::LogConfig& config, bool always_synced);
 
   const storage::TopicPartition& id() const { return id_; }
   Uuid topic_id() const { return topic_id_; }
@@ -61,6 +61,7 @@ class Partition final : public storage::LogObserver {
 
   // Ends every wait with `error`; the partition takes nothing more.
   void retire(proto::ErrorCode error);
+  bool retired() const { return retired_; }
   // Hands the log over for deletion or closing, after retire.
   std::unique_ptr<storage::Log> release_log();
 
@@ -71,17 +72,18 @@ class Partition final : public storage::LogObserver {
 
  private:
   using Waiters = IntrusiveList<CommitWaiter, CommitTag>;
-  bool synced_policy() const { return always_synced_ || config_.synced(); }
+  bool synced_policy() const { return config_.synced(); }
+  void notify_watches();
   void advance_high_watermark(const storage::LogPosition& to);
   static void wait_in(Waiters& waiters, CommitWaiter& waiter);
   static void wake_up_to(Waiters& waiters, int64_t end_offset);
   static void fail_all(Waiters& waiters, proto::ErrorCode error);
 
-  Loop& loop_;
   storage::TopicPartition id_;
   Uuid topic_id_;
   int32_t leader_epoch_;
   bool always_synced_;
+  bool retired_ = false;
   storage::LogConfig config_;
   std::unique_ptr<storage::Log> log_;
   storage::LogPosition high_watermark_;

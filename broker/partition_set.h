@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "broker/catalog/snapshot.h"
 #include "broker/partition.h"
@@ -28,13 +29,16 @@ class PartitionSet {
   // Brings the set to `next`: opens logs of partitions that are new here, retires removed ones, hands on
   // changed configs. After it returns, every partition of `next` that belongs here is usable.
   // Error: one sentence for the log (a directory that cannot be created or loaded).
-  Result<void, std::string> apply(const CatalogSnapshot& next);
+  Result<void, std::string> apply(std::shared_ptr<const CatalogSnapshot> next);
 
   template <class Visit>
   void for_each(Visit&& visit) {
     for (auto& [key, partition] : partitions_) visit(*partition);
   }
   size_t size() const { return partitions_.size(); }
+
+  // Shutdown: ends every wait and closes every log; returns one sentence for each that failed.
+  std::vector<std::string> close_all();
 
  private:
   struct Key {
@@ -48,10 +52,14 @@ class PartitionSet {
     }
   };
 
-  Result<void, std::string> open(const TopicInfo& topic, const PartitionInfo& info);
-  void retire(Partition& partition);
+  // Names of partition directories found at start-up; empty later.
+  using FoundNames = boost::unordered_flat_set<std::string>;
+  Result<void, std::string> open(const TopicInfo& topic, const PartitionInfo& info,
+                                 const FoundNames& found);
+  void remove(const TopicInfo& topic);
 
   BrokerShard& here_;
+  std::shared_ptr<const CatalogSnapshot> applied_;
   boost::unordered_flat_map<Key, std::unique_ptr<Partition>, KeyHash> partitions_;
 };
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "proto/types.h"
@@ -26,9 +28,9 @@ class Reply {
   // Encodes size, response header and response. External records become file pieces: `token` indexes
   // ranges(). The buffer is kept for the next reply.
   template <class T>
-  void encode(const T& response, int16_t header_version, int32_t correlation_id, int16_t version) {
-    size_t body = response.size(version);
-    proto::WireWriter out = begin(body, external_bytes(), header_version, correlation_id);
+  void encode(const T& response, int16_t api_key, int16_t version, int32_t correlation_id) {
+    proto::WireWriter out(make_room(response.size(version), api_key, version));
+    write_head(out, api_key, version, correlation_id);
     response.encode(out, version);
     end(out);
   }
@@ -48,13 +50,14 @@ class Reply {
   void reset();
 
  private:
-  proto::WireWriter begin(size_t body_size, size_t external, int16_t header_version,
-                          int32_t correlation_id);
+  MutableBytes make_room(size_t body_size, int16_t api_key, int16_t version);
+  void write_head(proto::WireWriter& out, int16_t api_key, int16_t version, int32_t correlation_id);
   void end(const proto::WireWriter& out);
   size_t external_bytes() const;
 
   std::vector<uint8_t> buffer_;
-  size_t bytes_used_ = 0;
+  size_t bytes_used_ = 0;   // in memory
+  size_t frame_bytes_ = 0;  // on the wire, without the size field
   std::vector<proto::WireWriter::Hole> holes_;
   std::vector<ReplyRange> ranges_;
   void* sent_owner_ = nullptr;

@@ -7,15 +7,22 @@
 // Invariant: answered exactly once: respond, respond_nothing or close_connection.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
 
+#include "broker/net/frame_hold.h"
 #include "broker/reply.h"
 #include "proto/api.h"
 #include "proto/arena.h"
 #include "proto/error_code.h"
+#include "proto/frame.h"
 #include "proto/wire.h"
 #include "reactor/base/intrusive_list.h"
 #include "reactor/shard.h"
@@ -57,9 +64,33 @@ class Request : public ListHook<InFlightTag> {
     T* message = arena_.make<T>();
     proto::WireReader in(body_, arena_);
     message->decode(in, version_);
+    arena_.set_limit(kStateLimit);
     if (in.ok()) return message;
     close_connection("malformed request");
     return nullptr;
+  }
+
+  // State of the handler that must outlive the call; destroyed with the request, on its home shard.
+  template <class T, class... Args>
+  T& make_state(Args&&... args) {
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    auto place = arena_.array<Aligned>((sizeof(T) + sizeof(Aligned) - 1) / sizeof(Aligned));
+    T* object = new (place.data()) T(std::forward<Args>(args)...);
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      at_end(object, 1, [](void* first, size_t) { static_cast<T*>(first)->~T(); });
+    return *object;
+  }
+  // `count` default-constructed ones.
+  template <class T>
+  std::span<T> make_states(size_t count) {
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    if (count == 0) return {};
+    auto place = arena_.array<Aligned>((count * sizeof(T) + sizeof(Aligned) - 1) / sizeof(Aligned));
+    T* objects = reinterpret_cast<T*>(place.data());
+    std::uninitialized_default_construct_n(objects, count);
+    at_end(objects, count,
+           [](void* first, size_t n) { std::destroy_n(static_cast<T*>(first), n); });
+    return {objects, count};
   }
 
   // --- answers; may be called on any shard, by whoever holds the request ---
@@ -67,8 +98,12 @@ class Request : public ListHook<InFlightTag> {
   // on the shard that owns them by whoever made them (see Reply::on_sent).
   template <class T>
   void respond(const T& response) {
-    reply_.encode(response, proto::response_header_version(api_key_, version_), correlation_id_,
-                  version_);
+    respond_as(response, version_);
+  }
+  // An answer in another version than asked (ApiVersions answers an unknown version in version 0).
+  template <class T>
+  void respond_as(const T& response, int16_t version) {
+    reply_.encode(response, static_cast<int16_t>(api_key_), version, correlation_id_);
     finish();
   }
   // acks=0: no bytes for this one.
@@ -80,22 +115,47 @@ class Request : public ListHook<InFlightTag> {
   // Runs `next` on shard `to` with this request (in a later turn, also when `to` is this shard).
   void hop(ShardId to, Continue next);
 
-  // State of the handler that holds the request, in the arena; for hops and waits.
+  // What the handler keeps between hops and waits; points into the arena.
   void* state = nullptr;
 
   Reply& reply() { return reply_; }
 
-  // --- for Connection ---
-  Request(ShardId home, Connection& connection);
+  // --- for RequestPool and Connection, on the home shard ---
+  explicit Request(ShardId home);
   ~Request();
+  void begin(Connection& connection, FrameHold hold, MutableBytes frame, const proto::RequestHead& head);
+  // Forgets the request: destroys handler state, releases the frame.
+  void end();
+  bool answered() const { return state_ == State::kAnswered; }
+  const char* close_reason() const { return close_reason_; }
+  Connection* owner() { return connection_; }
 
  private:
-  friend class Connection;
+  // The decode limit is the arena's; what handlers build from a decoded request is bounded by it.
+  static constexpr size_t kStateLimit = size_t{1} << 30;
+  struct alignas(std::max_align_t) Aligned {
+    std::byte bytes[alignof(std::max_align_t)];
+  };
+  using Destroy = void (*)(void* first, size_t count);
+  struct StateEnd {
+    void* first;
+    size_t count;
+    Destroy destroy;
+    StateEnd* next;
+  };
+
+  void at_end(void* first, size_t count, Destroy destroy) {
+    auto* end = arena_.make<StateEnd>();
+    *end = {first, count, destroy, state_ends_};
+    state_ends_ = end;
+  }
+
   void finish();
   void arrived(Shard& here);  // message delivery: runs next_ or goes home
 
   ShardId home_;
-  Connection& connection_;
+  Connection* connection_ = nullptr;
+  FrameHold hold_;
   const ConnectionInfo* info_ = nullptr;
   proto::ApiKey api_key_{};
   int16_t version_ = 0;
@@ -108,7 +168,8 @@ class Request : public ListHook<InFlightTag> {
   Continue next_ = nullptr;
   Message message_;
   const char* close_reason_ = nullptr;
-  enum class State : uint8_t { kRunning, kAnswered } state_ = State::kRunning;
+  StateEnd* state_ends_ = nullptr;
+  enum class State : uint8_t { kFree, kRunning, kAnswered } state_ = State::kFree;
 };
 
 }  // namespace pelton::broker

@@ -49,9 +49,21 @@ void Shard::send(ShardId to, Message& message) {
   loop_.at_turn_end(overflow_end_);
 }
 
+bool Shard::send_from_outside(Message& message) {
+  Message* none = nullptr;
+  if (!outside_.compare_exchange_strong(none, &message, std::memory_order_acq_rel)) return false;
+  io().wake();
+  return true;
+}
+
 bool Shard::deliver_mail() {
   mailboxes_.awake(id_);
   bool delivered = false;
+  // A plain look first: the exchange would take the line away from a sender in every turn.
+  if (outside_.load(std::memory_order_relaxed) != nullptr) {
+    outside_.exchange(nullptr, std::memory_order_acq_rel)->deliver(*this);
+    delivered = true;
+  }
   IntrusiveList<Message, OverflowTag> own;
   own.swap(to_self_);
   while (!own.empty()) {

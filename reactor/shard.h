@@ -5,6 +5,7 @@
 // write it until it sends it on. Order between one pair of shards is kept.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -54,6 +55,10 @@ class Shard {
   // ring keeps the message in a local overflow list, sent at the end of a later turn in order.
   void send(ShardId to, Message& message);
 
+  // The same from a thread that is no shard (a signal's). One message at a time may be under way: false
+  // when another one is.
+  bool send_from_outside(Message& message);
+
   // Messages sent to other shards since the start.
   uint64_t messages_sent() const { return messages_sent_; }
 
@@ -75,6 +80,7 @@ class Shard {
   Mailboxes& mailboxes_;
   void* context_ = nullptr;
   uint64_t messages_sent_ = 0;
+  std::atomic<Message*> outside_{nullptr};
   std::vector<IntrusiveList<Message, OverflowTag>> overflow_;
   IntrusiveList<Message, OverflowTag> to_self_;
   TurnEnd overflow_end_;

@@ -1,0 +1,198 @@
+#include "broker/fetch/fetch_part.h"
+
+#include <algorithm>
+
+#include "broker/leader_epoch.h"
+#include "broker/partition_set.h"
+
+namespace pelton::broker {
+
+using proto::ErrorCode;
+
+FetchPart::FetchPart(DelayedFetch& fetch, ShardId shard)
+    : fetch_(fetch),
+      shard_(shard),
+      command_message_(Message::bind<&FetchPart::commanded>(this)),
+      collect_message_(Message::bind<&FetchPart::collected>(this)),
+      report_message_(Message::bind<&FetchPart::reported_home>(this)),
+      ack_message_(Message::bind<&FetchPart::reported_home>(this)) {}
+
+void FetchPart::add(FetchSlot& slot) {
+  slot.part = this;
+  (last_ != nullptr ? last_->next : first_) = &slot;
+  last_ = &slot;
+}
+
+void FetchPart::watch(uint64_t trigger) {
+  trigger_ = trigger;
+  command(Command::kWatch);
+}
+
+void FetchPart::command(Command next_command) {
+  command_ = next_command;
+  BrokerShard& home = fetch_.home_;
+  if (shard_ == home.shard.id()) {
+    here_ = &home;
+    return carry_out();
+  }
+  ++home.counters.requests_hopped;
+  home.shard.send(shard_, command_message_);
+}
+
+void FetchPart::commanded(Shard& at) {
+  here_ = &at.context<BrokerShard>();
+  carry_out();
+}
+
+void FetchPart::carry_out() {
+  if (command_ == Command::kWatch) return start_watching();
+  read_all();
+  report();
+}
+
+void FetchPart::collect() {
+  if (shard_ != fetch_.home_.shard.id()) return fetch_.home_.shard.send(shard_, collect_message_);
+  if (watches_linked_) {
+    stop_watching();
+    read_all();
+    fetch_.reported();  // the watch has ended
+  }
+  fetch_.reported();  // and this is acknowledged
+}
+
+void FetchPart::collected(Shard& at) {
+  // Either the watch has ended by itself and its report is on the way, or it ends now.
+  if (watches_linked_) {
+    stop_watching();
+    read_all();
+    at.send(fetch_.home_.shard.id(), report_message_);
+  }
+  at.send(fetch_.home_.shard.id(), ack_message_);
+}
+
+void FetchPart::report() {
+  if (here_ == &fetch_.home_) {
+    command_ = Command::kNone;
+    return fetch_.reported();
+  }
+  here_->shard.send(fetch_.home_.shard.id(), report_message_);
+}
+
+void FetchPart::reported_home(Shard&) { fetch_.reported(); }
+
+void FetchPart::read_all() {
+  bytes_ = 0;
+  for (FetchSlot* slot = first_; slot != nullptr; slot = slot->next) {
+    read_slot(*slot);
+    bytes_ += slot->slice.length;
+  }
+}
+
+bool FetchPart::check_epoch(FetchSlot& slot, const Partition& partition) {
+  slot.error = check_leader_epoch(slot.current_leader_epoch, partition.leader_epoch());
+  if (slot.error == ErrorCode::kNone) return true;
+  slot.leader_id = here_->config.node_id;
+  slot.leader_epoch = partition.leader_epoch();
+  return false;
+}
+
+void FetchPart::read_slot(FetchSlot& slot) {
+  slot.slice = {};
+  slot.error = ErrorCode::kNone;
+  Partition* partition = here_->partitions->find(slot.topic_id, slot.index);
+  if (partition == nullptr) {
+    // A shard owns what the catalog gives it, so what is missing has been deleted.
+    slot.error = ErrorCode::kUnknownTopicOrPartition;
+    return;
+  }
+  if (partition->retired()) {
+    slot.error = ErrorCode::kNotLeaderOrFollower;
+    return;
+  }
+  if (!check_epoch(slot, *partition)) return;
+  storage::Log& log = partition->log();
+  if (log.failed()) {
+    slot.error = ErrorCode::kKafkaStorageError;
+    return;
+  }
+  // Both are taken before the read: the answer never tells less than what it carries.
+  const storage::LogPosition& limit =
+      fetch_.limits_.read_committed ? partition->last_stable() : partition->high_watermark();
+  slot.high_watermark = partition->high_watermark().offset;
+  slot.last_stable_offset = partition->last_stable().offset;
+  slot.log_start_offset = log.log_start_offset();
+  if (slot.last_fetched_epoch >= 0) {
+    storage::EpochEnd end = log.end_of_epoch(slot.last_fetched_epoch);
+    if (end.leader_epoch < slot.last_fetched_epoch || end.end_offset < slot.fetch_offset) {
+      slot.diverging = end;
+      return;
+    }
+  }
+  auto slice = log.read(slot.fetch_offset, static_cast<uint32_t>(std::max(slot.max_bytes, 0)), limit,
+                        /*first_batch_whole=*/true);
+  if (!slice) {
+    slot.error = slice.error();
+    slot.high_watermark = slot.last_stable_offset = slot.log_start_offset = -1;
+    return;
+  }
+  slot.slice = std::move(*slice);
+}
+
+bool FetchPart::measure(FetchSlot& slot) {
+  slot.available = 0;
+  Partition* partition = here_->partitions->find(slot.topic_id, slot.index);
+  if (partition == nullptr || partition->retired() || partition->log().failed()) return false;
+  if (slot.fetch_offset < partition->log().log_start_offset()) return false;
+  const storage::LogPosition& limit =
+      fetch_.limits_.read_committed ? partition->last_stable() : partition->high_watermark();
+  if (slot.fetch_offset >= limit.offset) return true;
+  uint64_t between = partition->log().bytes_between(slot.start, limit);
+  slot.available = std::min<uint64_t>(between, static_cast<uint64_t>(std::max(slot.max_bytes, 0)));
+  return true;
+}
+
+void FetchPart::start_watching() {
+  available_ = 0;
+  bool wait = true;
+  for (FetchSlot* slot = first_; slot != nullptr; slot = slot->next) {
+    slot->slice = {};  // a waiting fetch pins nothing
+    Partition* partition = here_->partitions->find(slot->topic_id, slot->index);
+    if (partition == nullptr) {
+      wait = false;
+      continue;
+    }
+    slot->start = partition->log().position_of(slot->fetch_offset).value_or(partition->log().written_end());
+    wait = measure(*slot) && wait;
+    available_ += slot->available;
+    slot->watch.owner = slot;
+    slot->watch.moved = &FetchPart::moved;
+    partition->watch(slot->watch);
+  }
+  watches_linked_ = true;
+  if (wait && available_ < trigger_) return;
+  stop_watching();
+  read_all();
+  report();
+}
+
+void FetchPart::moved(void* slot) {
+  auto* its = static_cast<FetchSlot*>(slot);
+  its->part->on_moved(*its);
+}
+
+void FetchPart::on_moved(FetchSlot& slot) {
+  uint64_t before = slot.available;
+  bool wait = measure(slot);
+  available_ += slot.available - before;
+  if (wait && available_ < trigger_) return;
+  stop_watching();
+  read_all();
+  report();
+}
+
+void FetchPart::stop_watching() {
+  watches_linked_ = false;
+  for (FetchSlot* slot = first_; slot != nullptr; slot = slot->next) slot->watch.unlink();
+}
+
+}  // namespace pelton::broker

@@ -1,0 +1,246 @@
+// Fetch: finds what the request (with its session) asks for, lets DelayedFetch read and wait, and
+// answers with file ranges.
+
+#include "proto/messages/fetch.h"
+
+#include "broker/broker_shard.h"
+#include "broker/dispatch.h"
+#include "broker/fetch/delayed_fetch.h"
+#include "broker/fetch/fetch_session.h"
+#include "broker/handlers/handlers.h"
+#include "broker/request.h"
+
+namespace pelton::broker {
+namespace {
+
+using proto::ErrorCode;
+using proto::FetchRequest;
+using proto::FetchResponse;
+
+constexpr int16_t kFirstVersionWithTopicIds = 13;
+constexpr int8_t kReadCommitted = 1;
+
+struct FetchState {
+  const FetchRequest* asked;
+  std::shared_ptr<FetchSession> session;  // null: sessionless
+  bool incremental = false;               // answer only what changed
+  bool is_replica = false;
+  bool by_id = false;
+};
+
+void refuse(FetchSlot& slot, ErrorCode error) {
+  slot.shard = kNoShard;
+  slot.error = error;
+}
+
+// Finds the topic; leaves the slot's error when there is none.
+void locate(BrokerShard& here, Request& request, const FetchState& fetch, FetchSlot& slot) {
+  const TopicInfo* info =
+      fetch.by_id ? here.catalog->find(slot.topic_id) : here.catalog->find(slot.topic);
+  if (info == nullptr)
+    return refuse(slot,
+                  fetch.by_id ? ErrorCode::kUnknownTopicId : ErrorCode::kUnknownTopicOrPartition);
+  if (fetch.is_replica || !authorize(request, Operation::kRead, ResourceType::kTopic, info->name))
+    return refuse(slot, ErrorCode::kTopicAuthorizationFailed);
+  if (slot.index < 0 || static_cast<size_t>(slot.index) >= info->partitions.size())
+    return refuse(slot, ErrorCode::kUnknownTopicOrPartition);
+  slot.topic_id = info->id;
+  slot.shard = info->partitions[static_cast<size_t>(slot.index)].shard;
+}
+
+SessionPartition session_partition(const FetchRequest::FetchTopic& topic,
+                                   const FetchRequest::FetchPartition& partition) {
+  SessionPartition cached;
+  cached.topic = topic.topic;
+  cached.topic_id = topic.topic_id;
+  cached.index = partition.partition;
+  cached.fetch_offset = partition.fetch_offset;
+  cached.max_bytes = partition.partition_max_bytes;
+  cached.current_leader_epoch = partition.current_leader_epoch;
+  cached.last_fetched_epoch = partition.last_fetched_epoch;
+  return cached;
+}
+
+void update_session(FetchSession& session, const FetchRequest& asked) {
+  for (const auto& topic : asked.topics) {
+    for (const auto& partition : topic.partitions) {
+      FetchSession::Key key{std::string(topic.topic), topic.topic_id, partition.partition};
+      SessionPartition update = session_partition(topic, partition);
+      if (SessionPartition* cached = session.find(key)) {
+        update.high_watermark = cached->high_watermark;
+        update.log_start_offset = cached->log_start_offset;
+        *cached = std::move(update);
+      } else {
+        session.add(std::move(update));
+      }
+    }
+  }
+  for (const auto& topic : asked.forgotten_topics_data)
+    for (int32_t index : topic.partitions)
+      session.forget({std::string(topic.topic), topic.topic_id, index});
+}
+
+// The session that the request means. False: it has been answered with an error.
+bool enter_session(BrokerShard& here, Request& request, FetchState& fetch) {
+  const FetchRequest& asked = *fetch.asked;
+  uint64_t now = here.shard.loop().now_ns();
+  if (asked.session_epoch == kFinalEpoch || asked.session_epoch == kInitialEpoch) {
+    if (asked.session_id != kNoSession) here.sessions->close(asked.session_id);
+    if (asked.session_epoch == kFinalEpoch) return true;
+    size_t partitions = 0;
+    for (const auto& topic : asked.topics) partitions += topic.partitions.size();
+    if (partitions == 0) return true;
+    fetch.session = here.sessions->create(here.shard.io().random(), now, partitions);
+    if (fetch.session == nullptr) return true;
+    fetch.session->uses_topic_ids = fetch.by_id;
+    update_session(*fetch.session, asked);
+    return true;
+  }
+  ErrorCode error = ErrorCode::kNone;
+  fetch.session = here.sessions->resume(asked.session_id, asked.session_epoch, fetch.by_id, now, error);
+  if (fetch.session == nullptr) {
+    FetchResponse response;
+    response.error_code = static_cast<int16_t>(error);
+    response.session_id = kNoSession;
+    request.respond(response);
+    return false;
+  }
+  fetch.incremental = true;
+  update_session(*fetch.session, asked);
+  return true;
+}
+
+std::span<FetchSlot> slots_of_session(Request& request, FetchSession& session) {
+  auto slots = request.make_states<FetchSlot>(session.size());
+  size_t next = 0;
+  for (const SessionPartition& cached : session.partitions()) {
+    FetchSlot& slot = slots[next++];
+    slot.topic = request.arena().copy(cached.topic);
+    slot.topic_id = cached.topic_id;
+    slot.index = cached.index;
+    slot.fetch_offset = cached.fetch_offset;
+    slot.max_bytes = cached.max_bytes;
+    slot.current_leader_epoch = cached.current_leader_epoch;
+    slot.last_fetched_epoch = cached.last_fetched_epoch;
+  }
+  return slots;
+}
+
+std::span<FetchSlot> slots_of_request(Request& request, const FetchRequest& asked) {
+  size_t count = 0;
+  for (const auto& topic : asked.topics) count += topic.partitions.size();
+  auto slots = request.make_states<FetchSlot>(count);
+  size_t next = 0;
+  for (const auto& topic : asked.topics) {
+    for (const auto& partition : topic.partitions) {
+      FetchSlot& slot = slots[next++];
+      slot.topic = topic.topic;
+      slot.topic_id = topic.topic_id;
+      slot.index = partition.partition;
+      slot.fetch_offset = partition.fetch_offset;
+      slot.max_bytes = partition.partition_max_bytes;
+      slot.current_leader_epoch = partition.current_leader_epoch;
+      slot.last_fetched_epoch = partition.last_fetched_epoch;
+    }
+  }
+  return slots;
+}
+
+ErrorCode answer_code(const FetchState& fetch, const FetchSlot& slot) {
+  bool deleted = slot.error == ErrorCode::kUnknownTopicOrPartition && slot.shard != kNoShard;
+  return fetch.by_id && deleted ? ErrorCode::kUnknownTopicId : slot.error;
+}
+
+// Whether an incremental answer has to name the partition; notes what is told.
+bool tell(FetchState& fetch, const FetchSlot& slot) {
+  if (fetch.session == nullptr) return true;
+  FetchSession::Key key{std::string(slot.topic), fetch.by_id ? slot.topic_id : Uuid{}, slot.index};
+  SessionPartition* cached = fetch.session->find(key);
+  if (cached == nullptr) return true;
+  bool news = slot.send_bytes > 0 || slot.error != ErrorCode::kNone ||
+              slot.diverging.leader_epoch >= 0 || cached->high_watermark != slot.high_watermark ||
+              cached->log_start_offset != slot.log_start_offset;
+  cached->high_watermark = slot.error == ErrorCode::kNone ? slot.high_watermark : -1;
+  cached->log_start_offset = slot.error == ErrorCode::kNone ? slot.log_start_offset : -1;
+  if (slot.send_bytes > 0) fetch.session->move_to_end(key);
+  return news || !fetch.incremental;
+}
+
+void fill(Request& request, const FetchState& fetch, const FetchSlot& slot,
+          FetchResponse::PartitionData& data) {
+  data.partition_index = slot.index;
+  data.error_code = static_cast<int16_t>(answer_code(fetch, slot));
+  data.high_watermark = slot.high_watermark;
+  data.last_stable_offset = slot.last_stable_offset;
+  data.log_start_offset = slot.log_start_offset;
+  data.diverging_epoch = {slot.diverging.leader_epoch, slot.diverging.end_offset};
+  data.current_leader = {proto::BrokerId(slot.leader_id), slot.leader_epoch};
+  bool list_aborted = fetch.asked->isolation_level == kReadCommitted && slot.error == ErrorCode::kNone;
+  if (!list_aborted) data.aborted_transactions = std::nullopt;
+  if (slot.send_bytes == 0) {
+    // Zero bytes, not null: librdkafka sees no end of a partition otherwise.
+    data.records = proto::Records::of({});
+    return;
+  }
+  auto& ranges = request.reply().ranges();
+  data.records =
+      proto::Records::external(slot.send_bytes, static_cast<uint32_t>(ranges.size()));
+  ranges.push_back({slot.slice.file, slot.slice.position, slot.send_bytes});
+}
+
+bool same_topic(const FetchSlot& a, const FetchSlot& b) {
+  return a.topic_id == b.topic_id && a.topic == b.topic;
+}
+
+// Consecutive partitions of one topic share an entry, as in Apache Kafka.
+void respond(BrokerShard&, Request& request, DelayedFetch& op) {
+  auto& fetch = *static_cast<FetchState*>(request.state);
+  auto slots = op.slots();
+  auto topics = request.arena().array<FetchResponse::FetchableTopicResponse>(slots.size());
+  auto data = request.arena().array<FetchResponse::PartitionData>(slots.size());
+  size_t topic_count = 0, told = 0;
+  const FetchSlot* last = nullptr;
+  for (const FetchSlot& slot : slots) {
+    if (!tell(fetch, slot)) continue;
+    fill(request, fetch, slot, data[told]);
+    if (last == nullptr || !same_topic(*last, slot)) {
+      topics[topic_count].topic = slot.topic;
+      topics[topic_count].topic_id = slot.topic_id;
+      topics[topic_count].partitions = data.subspan(told, 0);
+      ++topic_count;
+    }
+    auto& partitions = topics[topic_count - 1].partitions;
+    partitions = {partitions.data(), partitions.size() + 1};
+    ++told;
+    last = &slot;
+  }
+  FetchResponse response;
+  response.responses = topics.first(topic_count);
+  response.session_id = fetch.session != nullptr ? fetch.session->id : kNoSession;
+  request.respond(response);
+}
+
+}  // namespace
+
+void handle_fetch(BrokerShard& here, Request& request) {
+  auto* asked = request.decode<FetchRequest>();
+  if (asked == nullptr) return;
+  auto& fetch = request.make_state<FetchState>();
+  request.state = &fetch;
+  fetch.asked = asked;
+  fetch.by_id = request.version() >= kFirstVersionWithTopicIds;
+  // A replica reads past the high watermark: for brokers only, and this one has no peers (CVE-2018-1288).
+  fetch.is_replica = asked->replica_id.value >= 0 || asked->replica_state.replica_id.value >= 0;
+  if (!enter_session(here, request, fetch)) return;
+  auto slots = fetch.session != nullptr ? slots_of_session(request, *fetch.session)
+                                        : slots_of_request(request, *asked);
+  for (FetchSlot& slot : slots) locate(here, request, fetch, slot);
+  DelayedFetch::Limits limits;
+  limits.max_wait_ms = asked->max_wait_ms;
+  limits.max_bytes = std::min(asked->max_bytes, here.config.fetch_max_bytes);
+  limits.min_bytes = std::min(asked->min_bytes, limits.max_bytes);
+  limits.read_committed = asked->isolation_level == kReadCommitted;
+  request.make_state<DelayedFetch>(here, request, limits, &respond).start(slots);
+}
+
+}  // namespace pelton::broker

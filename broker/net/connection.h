@@ -1,0 +1,71 @@
+// Connection: one client's socket: frames in, requests under way, answers out in request order.
+//
+// Owner shard: the one that adopted the socket. Lifetime: made by ConnectionSet::adopt; ends itself when
+// the socket is closed and no request, receive or send of it is under way.
+// Invariants: requests in flight are bounded (reading pauses at the bound); answers leave in the order
+// of requests though requests overlap; after a bad frame or a close only answers before it leave.
+#pragma once
+
+#include <cstdint>
+
+#include "broker/net/frame_reader.h"
+#include "broker/request.h"
+#include "reactor/socket.h"
+#include "reactor/timer_wheel.h"
+
+namespace pelton::broker {
+
+class ConnectionSet;
+struct ConnectionTag;
+
+class Connection final : public FrameSink, public ListHook<ConnectionTag> {
+ public:
+  Connection(ConnectionSet& set, BrokerShard& here, SocketFd socket, ConnectionInfo info);
+  ~Connection() override;
+
+  void start();
+  // Closes at once: answers under way are dropped. `why` is for the log, nullptr = say nothing.
+  void close(const char* why);
+  // Stops reading; closes when what is in flight is answered and sent (shutdown).
+  void drain();
+
+  const ConnectionInfo& info() const { return info_; }
+  BrokerShard& broker_shard() { return here_; }
+  // ApiVersions requests seen on this connection, this one included.
+  int api_versions_seen = 0;
+
+  // For Request: the answer is ready (or there is none).
+  void on_answered(Request& request);
+
+  // --- FrameSink ---
+  void on_frame(const FrameHold& hold, MutableBytes frame) override;
+  void on_read_end(ReadEnd end) override;
+
+ private:
+  void flush();                 // answered requests at the head of the line -> the socket
+  bool send(Request& request);  // false: the connection is closing
+  void on_reply_sent(SendResult result, Request& request);
+  void update_reading();
+  void on_idle_timer();
+  void end_if_done();
+  void on_end();
+
+  ConnectionSet& set_;
+  BrokerShard& here_;
+  ConnectionInfo info_;
+  SocketFd socket_;
+  FrameReader reader_;
+  SendQueue sender_;
+  IntrusiveList<Request, InFlightTag> in_flight_;  // in request order; answered or not
+  IntrusiveList<Request, InFlightTag> sending_;
+  int in_flight_count_ = 0;
+  int sending_count_ = 0;
+  TurnEnd flush_;
+  Completion end_;
+  Timer idle_timer_;
+  uint64_t last_active_ns_ = 0;
+  bool reading_ended_ = false;   // no more requests will come
+  bool closed_ = false;          // the socket is shut down
+};
+
+}  // namespace pelton::broker

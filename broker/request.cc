@@ -1,0 +1,91 @@
+#include "broker/request.h"
+
+#include "broker/broker_shard.h"
+#include "broker/net/connection.h"
+
+namespace pelton::broker {
+namespace {
+
+// Frames up to this size are copied, so that a request that waits does not keep a receive buffer.
+constexpr size_t kCopiedFrame = 2 * 1024;
+constexpr size_t kFirstArenaLimit = 64 * 1024;
+
+}  // namespace
+
+Request::Request(ShardId home)
+    : home_(home), arena_(kFirstArenaLimit), message_(Message::bind<&Request::arrived>(this)) {}
+
+Request::~Request() { CHECK(state_ == State::kFree); }
+
+void Request::begin(Connection& connection, FrameHold hold, MutableBytes frame,
+                    const proto::RequestHead& head) {
+  CHECK(state_ == State::kFree);
+  state_ = State::kRunning;
+  connection_ = &connection;
+  info_ = &connection.info();
+  here_ = &connection.broker_shard();
+  api_key_ = static_cast<proto::ApiKey>(head.api_key);
+  version_ = head.api_version;
+  correlation_id_ = head.correlation_id;
+  close_reason_ = nullptr;
+  state = nullptr;
+  arena_.reset(proto::Arena::limit_for(frame.size()) + 2 * kCopiedFrame);
+  std::string_view client = head.client_id.value_or(std::string_view());
+  size_t body_at = static_cast<size_t>(head.body.data() - frame.data());
+  if (frame.size() <= kCopiedFrame) {
+    auto copy = arena_.array<uint8_t>(frame.size());
+    std::memcpy(copy.data(), frame.data(), frame.size());
+    if (!client.empty()) {
+      size_t client_at = static_cast<size_t>(as_bytes(client).data() - frame.data());
+      client = as_text(Bytes(copy).subspan(client_at, client.size()));
+    }
+    body_ = copy.subspan(body_at);
+  } else {
+    hold_ = std::move(hold);
+    body_ = frame.subspan(body_at);
+  }
+  client_id_ = client;
+}
+
+void Request::end() {
+  CHECK(state_ == State::kAnswered);
+  reply_.reset();
+  for (StateEnd* each = state_ends_; each != nullptr; each = each->next) each->destroy(each->first, each->count);
+  state_ends_ = nullptr;
+  hold_.reset();
+  connection_ = nullptr;
+  state_ = State::kFree;
+}
+
+void Request::respond_nothing() { finish(); }
+
+void Request::close_connection(const char* why) {
+  close_reason_ = why;
+  finish();
+}
+
+void Request::hop(ShardId to, Continue next) {
+  CHECK(state_ == State::kRunning && next_ == nullptr);
+  next_ = next;
+  ++here_->counters.requests_hopped;
+  here_->shard.send(to, message_);
+}
+
+void Request::finish() {
+  CHECK(state_ == State::kRunning, "a request is answered once");
+  state_ = State::kAnswered;
+  if (here_->shard.id() == home_) {
+    connection_->on_answered(*this);
+  } else {
+    here_->shard.send(home_, message_);
+  }
+}
+
+void Request::arrived(Shard& shard) {
+  here_ = &shard.context<BrokerShard>();
+  if (state_ == State::kAnswered) return connection_->on_answered(*this);
+  Continue next = std::exchange(next_, nullptr);
+  next(*here_, *this);
+}
+
+}  // namespace pelton::broker
