@@ -9,8 +9,6 @@ ENTITIES = {
     "brokerId": ("int32",),
     "producerId": ("int64",),
 }
-# Names of members that every generated message has.
-RESERVED_FIELDS = {"decode", "encode", "size", "dump"}
 
 
 class Scope:
@@ -101,7 +99,7 @@ def check_versions(scope, field):
     if not field.versions.covers(field.nullable):
         scope.fail(field.line, f"{field.name}: nullable {field.nullable} leaves {field.versions}")
     top = scope.message.versions.hi
-    for versions in (field.versions, field.nullable, field.tagged):
+    for versions in (field.versions, field.nullable):
         if versions.empty:
             continue
         if versions.lo > top or (versions.hi != OPEN and versions.hi >= top > versions.lo):
@@ -133,12 +131,10 @@ def check_tag(scope, field, tags):
     if field.tag < 0 or field.tag in tags:
         scope.fail(field.line, f"{field.name}: tag {field.tag} is taken or negative")
     tags.add(field.tag)
-    flexible = scope.message.flexible
-    if not field.versions.covers(field.tagged) or not flexible.covers(field.tagged):
-        scope.fail(field.line, f"{field.name}: tagged {field.tagged} where the field or the "
-                               "flexible form is not")
-    if field.tagged.hi != field.versions.hi:
-        scope.fail(field.line, f"{field.name}: tagged versions end before the field's")
+    if field.tag > 127:
+        scope.fail(field.line, f"{field.name}: tag {field.tag} needs more than one byte")
+    if not scope.message.flexible.covers(field.tagged):
+        scope.fail(field.line, f"{field.name}: tagged in versions that are not flexible")
 
 
 def check_default(scope, field):

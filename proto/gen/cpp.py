@@ -8,8 +8,8 @@ KEYWORDS = set("""alignas alignof and asm auto bool break case catch char class 
 default delete do double else enum explicit export extern false float for friend goto if inline int
 long mutable namespace new not operator or private protected public register return short signed
 sizeof static struct switch template this throw true try typedef typeid typename union unsigned
-using virtual void volatile while xor version""".split())
-MEMBERS = {"decode", "encode", "size", "dump"}
+using virtual void volatile while xor""".split())
+MEMBERS = {"decode", "encode", "size", "dump", "version"}
 VALUES = {"bool": "bool", "int8": "int8_t", "int16": "int16_t", "uint16": "uint16_t",
           "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "float64": "double",
           "uuid": "Uuid", "string": "std::string_view", "bytes": "Bytes", "records": "Records"}
@@ -24,7 +24,7 @@ def snake(name):
 
 
 def member(field, top):
-    """The field's C++ name; `top`: in a message, whose functions take some names."""
+    """The field's C++ name; `top`: in a message, whose functions and their parameters take some."""
     name = snake(field.name)
     return name + "_" if name in KEYWORDS or (top and name in MEMBERS) else name
 
@@ -68,8 +68,6 @@ def literal(field):
         return ""
     if default is None:
         return ""
-    if base == "string":
-        return '"' + default.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if base == "bool":
         return "true" if default else ""
     if base in INTEGER_BITS:
@@ -93,24 +91,25 @@ def initializer(field):
     if is_optional(field):
         if field.default is NULL:
             return ""
-        return "{" + (literal(field) or "std::in_place") + "}"
+        return "{std::in_place}"
     if field.type.struct and not field.type.array:
         return ""
     if field.type.array or field.type.base in ("string", "bytes", "uuid", "records"):
-        return "{" + literal(field) + "}" if literal(field) else ""
+        return ""
     return "{" + literal(field) + "}"
 
 
 def not_default(field, value):
     """The condition under which a tagged field is written."""
     if is_pointer(field):
-        return f"{value} != nullptr"
+        if field.default is NULL:
+            return f"{value} != nullptr"
+        return f"({value} == nullptr || !is_default(*{value}))"
     if is_optional(field):
         if field.default is NULL:
             return f"{value}.has_value()"
-        text = literal(field)
-        return f"{value} != {text}" if text else f"(!{value} || !{value}->empty())"
-    if field.type.array or field.type.base == "bytes":
+        return f"(!{value} || !{value}->empty())"
+    if field.type.array or field.type.base in ("string", "bytes"):
         return f"!{value}.empty()"
     if field.type.struct:
         return f"!is_default({value})"
@@ -119,8 +118,6 @@ def not_default(field, value):
         return f"!{value}.null"
     if base == "uuid":
         return f"!{value}.is_zero()"
-    if base == "string":
-        return f"{value} != {literal(field)}" if literal(field) else f"!{value}.empty()"
     if base == "bool":
         return f"!{value}" if field.default else value
     return f"{value} != {field_value(field)}"

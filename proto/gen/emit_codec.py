@@ -3,7 +3,7 @@
 from .cpp import (WIRE, Code, boolean, both, closed, condition, element_type, function,
                   is_optional, is_pointer, member, min_element_bytes, not_default, strong,
                   structs_in_order)
-from .model import FIXED_SIZES
+from .model import FIXED_SIZES, NULL
 
 
 class Body:
@@ -82,13 +82,25 @@ def read_array(code, field, body, here):
     code.close()
 
 
+# The mark before a nullable struct is a signed byte, negative for null; in a tagged field it is a
+# varint, 0 for null. Both have one byte.
+def present_in(field):
+    return "in.read_present()" if field.tag is None else "in.read_uvarint() != 0"
+
+
+def present_out(field, value):
+    if field.tag is None:
+        return f"out.write_present({value});"
+    return f"out.write_uvarint({value} ? 1 : 0);"
+
+
 def read_field(code, field, body, here):
     value, message = body.member(field), body.message
     if field.type.array:
         read_array(code, field, body, here)
     elif is_pointer(field):
         kind = element_type(field, message)
-        code.add(f"{value} = in.read_present() ? in.make<{kind}>() : nullptr;")
+        code.add(f"{value} = {present_in(field)} ? in.make<{kind}>() : nullptr;")
         code.add(f"if ({value} != nullptr) read_struct(in, *{value}, version);")
     elif field.type.base == "records":
         code.add(f"{value} = in.read_records({flag(field)}, {nullable(field, here)});")
@@ -115,6 +127,10 @@ def read_tags(code, body):
     if not tags:
         code.add("in.skip_tagged_fields();")
         return
+    for field, _, when in tags:
+        if is_pointer(field) and field.default is not NULL:
+            kind = element_type(field, body.message)
+            guarded(code, when, lambda: code.add(f"{body.member(field)} = in.make<{kind}>();"))
     code.add("TagReader tags(in);")
     code.open("while (tags.next())")
     code.open("switch (tags.tag())")
@@ -161,7 +177,7 @@ def write_field(code, field, body, here):
         if is_optional(field):
             code.close()
     elif is_pointer(field):
-        code.add(f"out.write_present({value} != nullptr);")
+        code.add(present_out(field, f"{value} != nullptr"))
         code.add(f"if ({value} != nullptr) write_struct(out, *{value}, version);")
     elif field.type.base == "records":
         code.add(f"out.write_records({flag(field)}, {nullable(field, here)}, {value});")
@@ -283,7 +299,8 @@ def needing_is_default(message):
                 visit(field.type.base)
 
     def by_value(field):
-        return field.type.struct and not field.type.array and not is_pointer(field)
+        return field.type.struct and not field.type.array and not (
+            is_pointer(field) and field.default is NULL)
 
     for fields in [message.fields] + [s.fields for s in message.structs.values()]:
         for field in fields:

@@ -7,9 +7,10 @@ Message     kind "request"|"response"|"record"|"key"|"value"|"data"|"header", na
             fields: [Field], structs: {name: Struct} (every struct used, declared or inline, in the
             order of declaration), path, line
 Struct      name, versions, fields, line
-Field       name as in Kafka, type, versions (where present: regular or tagged), nullable, tag
-            (None | int), tagged (versions), flexible (False: never compact), entity (None | str),
-            default (None = the type's own; NULL; else bool, int, float, str), line
+Field       name as in Kafka, type, versions (where it is present), nullable (versions), tag
+            (None | int), tagged (versions, or none), flexible (False: never compact), entity (None |
+            str), default (None = the type's own zero, empty or false; NULL; else bool, int, float),
+            line
 Type        base ("int32", "string", "uuid", "records", ... or a struct's name), array (bool)
 Versions    lo, hi inclusive; hi = OPEN for "3+"; empty when lo > hi; `v in versions` works
 
@@ -91,19 +92,19 @@ class Field:
     versions: Versions
     nullable: Versions = NONE
     tag: int | None = None
-    tagged: Versions = NONE
     flexible: bool = True
     entity: str | None = None
     default: object = None
     line: int = 0
 
     @property
+    def tagged(self):
+        return NONE if self.tag is None else self.versions
+
+    @property
     def regular(self):
         """Versions in which the field has its place among the untagged ones."""
-        if self.tagged.empty:
-            return self.versions
-        below = Versions(self.versions.lo, self.tagged.lo - 1)
-        return NONE if below.empty else below
+        return self.versions if self.tag is None else NONE
 
 
 @dataclass

@@ -8,10 +8,10 @@ import pathlib
 import re
 
 from . import checker
-from .model import (NULL, OPEN, Api, Field, Message, SchemaError, SchemaFile, Struct, Type,
-                    Versions)
+from .model import (INTEGER_BITS, NULL, OPEN, Api, Field, Message, SchemaError, SchemaFile, Struct,
+                    Type, Versions)
 
-TOKEN = re.compile(r'"[^"]*"|[{}=:]|[^\s{}=:"]+')
+TOKEN = re.compile(r"[{}=:]|[^\s{}=:]+")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
 RECORD_KINDS = ("record", "key", "value", "data", "header")
 NUMBERED_KINDS = ("record", "key", "value")
@@ -203,7 +203,6 @@ class Parser:
             made.nullable = line.versions()
         if line.take_if("tag"):
             made.tag = line.integer("tag number")
-            made.tagged = line.versions() if line.at_versions() else made.versions
         if line.take_if("flexible"):
             if not line.take_if("none"):
                 line.fail("a field's 'flexible' can only be 'none'")
@@ -225,10 +224,8 @@ class Parser:
                 return word == "true"
             if base == "float64":
                 return float(word)
-            if base == "string" and word.startswith('"'):
-                return word[1:-1]
-            if base not in ("bool", "string", "bytes", "records", "uuid"):
-                return int(word, 0)
+            if base in INTEGER_BITS:
+                return int(word)
         except ValueError:
             pass
         return line.fail(f"bad default '{word}' for {made.type}")
