@@ -3,7 +3,14 @@
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from proto.gen import model  # noqa: E402
 
 COMMENT_OR_STRING = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*')
 
@@ -14,11 +21,26 @@ class Definition:
     def __init__(self, jar, entry, body, class_name):
         self.jar, self.entry, self.body, self.class_name = jar, entry, body, class_name
         self.name = body["name"]
-        self.kind = body["type"]
+        self.versions = parse_versions(body["validVersions"])
 
     @property
     def where(self):
         return f"{self.jar}:{self.entry}"
+
+
+def parse_versions(text):
+    if text == "none":
+        return model.NONE
+    if text.endswith("+"):
+        return model.Versions(int(text[:-1]), model.OPEN)
+    lo, _, hi = text.partition("-")
+    return model.Versions(int(lo), int(hi or lo))
+
+
+def fetch():
+    """The folder of Kafka's jars, assembled if it is not there yet."""
+    command = [str(ROOT / "tests/support/fetch_kafka")]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def strip_comments(text):

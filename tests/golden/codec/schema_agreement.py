@@ -15,15 +15,11 @@ collections and buffers (mapKey, zeroCopy), and whether its writer may drop a va
 
 import argparse
 import copy
-import pathlib
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT))
-
-import kafka_definitions  # noqa: E402
-from proto.gen import model, parser  # noqa: E402
+import kafka_definitions
+from kafka_definitions import ROOT, parse_versions
+from proto.gen import model, parser
 
 KINDS = {"request": "request", "response": "response", "header": "header", "data": "data",
          "metadata": "record", "coordinator-key": "key", "coordinator-value": "value"}
@@ -33,15 +29,6 @@ STRUCT_KEYS = {"name", "versions", "fields"}
 FIELD_KEYS = {"name", "type", "versions", "about", "default", "fields", "nullableVersions",
               "entityType", "ignorable", "mapKey", "taggedVersions", "tag", "zeroCopy",
               "flexibleVersions"}
-
-
-def parse_versions(text):
-    if text == "none":
-        return model.NONE
-    if text.endswith("+"):
-        return model.Versions(int(text[:-1]), model.OPEN)
-    lo, _, hi = text.partition("-")
-    return model.Versions(int(lo), int(hi or lo))
 
 
 def type_default(kind):
@@ -91,7 +78,7 @@ class KafkaForm:
 
     def __init__(self, definition):
         self.definition, self.body = definition, definition.body
-        self.valid = parse_versions(self.body["validVersions"])
+        self.valid = definition.versions
         self.whole = model.Versions(self.valid.lo, model.OPEN)
         self.places = {}
         self.flatten()
@@ -273,23 +260,20 @@ def mutations():
     def listen(files):
         next(f for f in files if f.api and f.api.name == "Fetch").api.listeners.pop()
 
-    def versions(text):
-        return parse_versions(text)
-
     return [
         change("FetchRequest", ["Topics", "Partitions", "FetchOffset"], type=model.Type("int32")),
-        change("FetchRequest", ["Topics", "TopicId"], versions=versions("12+")),
+        change("FetchRequest", ["Topics", "TopicId"], versions=parse_versions("12+")),
         change("FetchRequest", ["MaxBytes"], default=None),
         change("FetchRequest", ["ClusterId"], default=None),
         change("FetchRequest", ["ClusterId"], nullable=model.NONE),
         change("FetchRequest", ["ReplicaState"], tag=2),
         change("FetchRequest", ["ReplicaId"], entity=None),
-        change("MetadataRequest", ["Topics"], nullable=versions("2+")),
+        change("MetadataRequest", ["Topics"], nullable=parse_versions("2+")),
         change("RequestHeader", ["ClientId"], flexible=True),
-        change("OffsetCommitValue", ["topicId"], tagged=model.NONE, tag=None),
+        change("OffsetCommitValue", ["topicId"], tag=None),
         change("PartitionRecord", ["Leader"], default=-2),
-        change_message("FetchResponse", flexible=versions("11+")),
-        change_message("FetchResponse", versions=versions("4-17")),
+        change_message("FetchResponse", flexible=parse_versions("11+")),
+        change_message("FetchResponse", versions=parse_versions("4-17")),
         change_message("TopicRecord", key=3),
         change_message("VoteRequest", unstable=True),
         ("order of fields", swap),
@@ -312,18 +296,13 @@ def self_test(kafka, files):
     print(f"self-test: {len(mutations())} changes noticed")
 
 
-def fetch_kafka():
-    command = [str(ROOT / "tests/support/fetch_kafka")]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-
-
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--libs", help="folder of Kafka's jars (default: fetched)")
     arguments.add_argument("--self-test", action="store_true")
     options = arguments.parse_args()
 
-    definitions = kafka_definitions.read_all(options.libs or fetch_kafka())
+    definitions = kafka_definitions.read_all(options.libs or kafka_definitions.fetch())
     files = parser.parse_all(ROOT / "proto/schema")
     kafka = kafka_places(definitions)
     if options.self_test:

@@ -59,7 +59,7 @@ final class RandomMessage {
     private void set(Object struct, String name, Type type) throws ReflectiveOperationException {
         Field field = field(struct.getClass(), name);
         boolean nullable = type.isNullable();
-        RandomValue.Choice choice = random.choice(nullable);
+        RandomValue.Choice choice = random.choice(nullable, holds(type));
         boolean nullDefault = !nullable && field.get(struct) == null;
         if (choice == RandomValue.Choice.DEFAULT && nullDefault) {
             choice = RandomValue.Choice.EMPTY;
@@ -76,6 +76,11 @@ final class RandomMessage {
             case EMPTY -> field.set(struct, value(field, type, 0));
             case FULL -> field.set(struct, value(field, type, random.count(MOST_ITEMS)));
         }
+    }
+
+    private static boolean holds(Type type) {
+        return type instanceof Schema
+            || type.isArray() && type.arrayElementType().orElseThrow() instanceof Schema;
     }
 
     private Object value(Field field, Type type, int items) throws ReflectiveOperationException {

@@ -13,6 +13,8 @@ final class RandomValue {
         "caf\u00e9 \u00df \u4e2d\u6587", "\ud83d\ude00 astral", "null", "\u2028\u2029",
     };
 
+    private static final int EXTREMES = 7;
+
     private final Random random;
     private final int seed;
 
@@ -21,12 +23,16 @@ final class RandomValue {
         this.random = new Random(name.hashCode() * 1_000_003L + version * 8191L + seed);
     }
 
-    Choice choice(boolean nullable) {
+    /** `holder`: a struct or an array of structs; several extremes must reach what is in it. */
+    Choice choice(boolean nullable, boolean holder) {
         switch (seed) {
             case 0: return Choice.DEFAULT;
             case 1: return Choice.FULL;
-            case 2: return nullable ? Choice.NULL : Choice.FULL;
-            case 3: return Choice.EMPTY;
+            case 2: return nullable && !holder ? Choice.NULL : Choice.FULL;
+            case 3: return holder ? Choice.FULL : Choice.EMPTY;
+            case 4: return holder ? Choice.FULL : Choice.DEFAULT;
+            case 5: return nullable ? Choice.NULL : Choice.FULL;
+            case 6: return Choice.EMPTY;
             default:
         }
         int turn = random.nextInt(10);
@@ -46,7 +52,7 @@ final class RandomValue {
     }
 
     int count(int most) {
-        return seed <= 3 ? 1 + random.nextInt(2) : random.nextInt(most + 1);
+        return seed < EXTREMES ? 1 + random.nextInt(2) : random.nextInt(most + 1);
     }
 
     int tagStep() {
