@@ -42,6 +42,7 @@ class Completion : public ListHook<ReadyTag> {
   }
   // result: >= 0 the operation's count, < 0 a negated errno.
   void set_result(int32_t result) { result_ = result; }
+  int32_t result() const { return result_; }
   void run() {
     pending_ = false;
     run_(owner_, result_);

@@ -122,7 +122,9 @@ std::string UringIo::features() const {
 
 // On the thread that owns the ring from now on: single issuer and worker limits belong to a thread.
 void UringIo::enable() {
-  int result = io_uring_enable_rings(&ring_);
+  // liburing 2.3 declares io_uring_enable_rings but does not export it.
+  int result = io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_ENABLE_RINGS,
+                                 nullptr, 0);
   CHECK(result == 0, "a ring that could be made can be enabled");
   unsigned workers[2] = {options_.max_file_workers, options_.max_other_workers};
   io_uring_register_iowq_max_workers(&ring_, workers);
