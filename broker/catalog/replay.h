@@ -46,6 +46,8 @@ class CatalogReplay {
   Outcome apply_batch(Bytes batch);
   // Applies one record's value. `offset` is for the error.
   Outcome apply(Bytes value, int64_t offset);
+  // After the last record of a log: whether the state is whole.
+  Outcome check_complete() const;
 
   std::shared_ptr<const CatalogSnapshot> snapshot();
 
@@ -67,15 +69,16 @@ class CatalogReplay {
  private:
   friend struct RecordAppliers;  // replay_records.cc: one function for each record type
 
-  TopicInfo* change(Uuid topic);  // a copy of its own, to be changed; nullptr when there is none
-  Outcome apply_outside_transaction(const MetadataFrame& frame, int64_t offset);
+  // The topic, to be changed: a copy when a snapshot holds the old one. nullptr: there is none.
+  TopicInfo* change(Uuid topic);
+  Outcome apply_frame(const MetadataFrame& frame, int64_t offset);
   void refresh(TopicInfo& topic) const;
 
   int shards_;
   storage::LogConfig defaults_;
   std::map<std::string, std::shared_ptr<TopicInfo>, std::less<>> topics_;
   std::map<Uuid, std::string> names_;
-  std::set<Uuid> dirty_;  // configs or placement to be worked out before the next snapshot
+  std::set<Uuid> changed_;  // since the last snapshot: no snapshot holds these
   // (resource type, resource name) -> overrides
   std::map<std::pair<int8_t, std::string>, std::map<std::string, std::string>> configs_;
   std::map<std::string, int16_t, std::less<>> features_;

@@ -44,6 +44,8 @@ class CatalogSnapshot {
   const std::map<std::string, std::shared_ptr<const TopicInfo>, std::less<>>& topics() const {
     return by_name_;
   }
+  // Finalized feature levels as the log says, whatever this broker can do with them.
+  const std::map<std::string, int16_t, std::less<>>& features() const { return features_; }
   // The offset after the last metadata record in it.
   int64_t end_offset() const { return end_offset_; }
 
@@ -51,6 +53,7 @@ class CatalogSnapshot {
   friend class CatalogReplay;
   std::map<std::string, std::shared_ptr<const TopicInfo>, std::less<>> by_name_;
   std::map<Uuid, std::shared_ptr<const TopicInfo>> by_id_;
+  std::map<std::string, int16_t, std::less<>> features_;
   int64_t end_offset_ = 0;
 };
 

@@ -1,0 +1,151 @@
+#include "broker/catalog/replay.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "broker/catalog/internal_topics.h"
+#include "broker/catalog/placement.h"
+#include "broker/catalog/replay_records.h"
+#include "broker/config/topic_keys.h"
+#include "proto/batch.h"
+#include "proto/messages/metadata_records.h"
+
+namespace pelton::broker {
+namespace {
+
+constexpr int8_t kTopicResource = 2;
+// Records of one metadata transaction that are kept until its end.
+constexpr size_t kMaxTransactionRecords = 1'000'000;
+
+template <class T>
+bool is(const MetadataFrame& frame) {
+  return frame.type == static_cast<uint32_t>(T::kRecordType);
+}
+
+std::unexpected<std::string> at(int64_t offset, std::string_view what) {
+  return std::unexpected(fmt::format("metadata offset {}: {}", offset, what));
+}
+
+}  // namespace
+
+CatalogReplay::CatalogReplay(int shards, const storage::LogConfig& defaults)
+    : shards_(shards), defaults_(defaults), arena_(proto::Arena::limit_for(0)) {
+  CHECK(shards > 0);
+}
+
+CatalogReplay::~CatalogReplay() = default;
+
+const TopicInfo* CatalogReplay::find(std::string_view topic) const {
+  auto found = topics_.find(topic);
+  return found == topics_.end() ? nullptr : found->second.get();
+}
+
+const TopicInfo* CatalogReplay::find(Uuid topic) const {
+  auto found = names_.find(topic);
+  return found == names_.end() ? nullptr : find(found->second);
+}
+
+const BrokerRegistration* CatalogReplay::broker(int32_t id) const {
+  auto found = brokers_.find(id);
+  return found == brokers_.end() ? nullptr : &found->second;
+}
+
+TopicInfo* CatalogReplay::change(Uuid topic) {
+  auto name = names_.find(topic);
+  if (name == names_.end()) return nullptr;
+  std::shared_ptr<TopicInfo>& info = topics_.find(name->second)->second;
+  if (changed_.insert(topic).second) info = std::make_shared<TopicInfo>(*info);
+  return info.get();
+}
+
+CatalogReplay::Outcome CatalogReplay::apply_batch(Bytes bytes) {
+  auto batch = proto::validate(bytes, {.origin = proto::BatchOrigin::kLog, .check_crc = true});
+  if (!batch) return at(end_offset_, proto::to_string(batch.error()));
+  if (!batch->control()) {
+    if (batch->codec() != proto::Codec::kNone) {
+      return at(batch->base_offset(), "metadata records are never compressed");
+    }
+    proto::RecordIterator records = batch->records();
+    proto::RecordView record;
+    while (records.next(record)) {
+      int64_t offset = batch->offset_of(record);
+      if (!record.value) return at(offset, "the record has no value");
+      if (auto done = apply(*record.value, offset); !done) return done;
+    }
+    if (auto status = records.status(); !status) {
+      return at(batch->base_offset(), proto::to_string(status.error()));
+    }
+  }
+  end_offset_ = batch->next_offset();
+  last_leader_epoch_ = std::max(last_leader_epoch_, batch->partition_leader_epoch());
+  return {};
+}
+
+CatalogReplay::Outcome CatalogReplay::apply(Bytes value, int64_t offset) {
+  auto frame = read_metadata_frame(value);
+  if (!frame) return at(offset, frame.error());
+  if (is<proto::BeginTransactionRecord>(*frame)) {
+    if (in_transaction_) return at(offset, "a transaction begins inside another");
+    in_transaction_ = true;
+    return {};
+  }
+  bool ends = is<proto::EndTransactionRecord>(*frame);
+  if (ends || is<proto::AbortTransactionRecord>(*frame)) {
+    if (!in_transaction_) return at(offset, "a transaction ends that never began");
+    in_transaction_ = false;
+    auto records = std::exchange(transaction_, {});
+    if (!ends) return {};
+    for (const auto& [inner_offset, bytes] : records) {
+      if (auto done = apply(bytes, inner_offset); !done) return done;
+    }
+    return {};
+  }
+  if (!in_transaction_) return apply_frame(*frame, offset);
+  if (transaction_.size() == kMaxTransactionRecords) return at(offset, "the transaction is too long");
+  transaction_.emplace_back(offset, std::vector<uint8_t>(value.begin(), value.end()));
+  return {};
+}
+
+CatalogReplay::Outcome CatalogReplay::apply_frame(const MetadataFrame& frame, int64_t offset) {
+  if (auto done = apply_record(*this, frame, arena_); !done) return at(offset, done.error());
+  return {};
+}
+
+CatalogReplay::Outcome CatalogReplay::check_complete() const {
+  for (const auto& [name, topic] : topics_) {
+    for (size_t i = 0; i < topic->partitions.size(); ++i) {
+      if (topic->partitions[i].index != static_cast<int32_t>(i)) {
+        return std::unexpected(fmt::format("topic {} has no partition {} but later ones", name, i));
+      }
+    }
+  }
+  return {};
+}
+
+void CatalogReplay::refresh(TopicInfo& topic) const {
+  auto config = configs_.find({kTopicResource, topic.name});
+  topic.config = config == configs_.end() ? std::map<std::string, std::string>() : config->second;
+  topic.log_config = topic_log_config(defaults_, topic.config);
+  topic.internal = is_internal_topic(topic.name);
+  for (PartitionInfo& partition : topic.partitions) {
+    partition.shard = shard_of(topic.name, partition.index, shards_);
+  }
+}
+
+std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
+  for (Uuid id : changed_) {
+    if (auto name = names_.find(id); name != names_.end()) refresh(*topics_.find(name->second)->second);
+  }
+  changed_.clear();
+  auto snapshot = std::make_shared<CatalogSnapshot>();
+  for (const auto& [name, topic] : topics_) {
+    snapshot->by_name_.emplace_hint(snapshot->by_name_.end(), name, topic);
+    snapshot->by_id_.emplace(topic->id, topic);
+  }
+  snapshot->features_ = features_;
+  snapshot->end_offset_ = end_offset_;
+  return snapshot;
+}
+
+}  // namespace pelton::broker
