@@ -1,0 +1,82 @@
+"""Makes two transcripts comparable: what may differ between brokers becomes a symbol.
+
+Ids are masked by first appearance (id#1, member#2), so that the *same* id in two places must be the
+same on both sides. Ports, host names, session ids, producer ids, documentation and the wording of messages
+are masked likewise; whether they are there at all is not. Lists of structs are sorted by their key fields:
+their order is not part of the protocol."""
+
+from tests.support import kafka_codec
+
+# Fields whose values are symbols: the kind of symbol, and the values that stay as they are.
+_SYMBOLS = {
+    "MemberId": ("member", {""}), "Leader": ("member", {""}), "ClusterId": ("cluster", {None, ""}),
+    "Port": ("port", {0, -1}), "Host": ("host", {""}), "ClientHost": ("host", {""}),
+    "SessionId": ("session", {0}), "ProducerId": ("producer", {-1}),
+}
+_TEXTS = {"ErrorMessage", "Documentation", "BatchIndexErrorMessage"}
+_KEYS = ("Name", "TopicName", "Topic", "GroupId", "Key", "ApiKey", "BrokerId", "NodeId",
+         "PartitionIndex", "Partition", "Index", "GroupInstanceId", "ClientId", "Metadata")
+_TIMES = {"LogAppendTimeMs"}
+
+
+class Masks:
+    """The symbols of one transcript. Topics that the script made are known by name."""
+
+    def __init__(self, topic_names):
+        self._seen = {}
+        self._topic_names = topic_names
+
+    def symbol(self, kind, value):
+        members = self._seen.setdefault(kind, {})
+        return members.setdefault(value, f"{kind}#{len(members) + 1}")
+
+    def mask(self, name, value):
+        if isinstance(value, dict):
+            return {key: self.mask(key, inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            if value and isinstance(value[0], dict):
+                value = sorted(value, key=self._sort_key)
+            return [self.mask(name, inner) for inner in value]
+        if isinstance(value, bytes):
+            return self._bytes(name, value)
+        if name in _TEXTS:
+            return None if value is None else "text" if value else ""
+        if name in _SYMBOLS:
+            kind, plain = _SYMBOLS[name]
+            return value if value in plain else self.symbol(kind, value)
+        if name in _TIMES and value > 0:
+            return "time"
+        return value
+
+    def _bytes(self, name, value):
+        if len(value) == 16 and name.endswith(("Id", "Ids")):
+            if value in self._topic_names:
+                return f"id of {self._topic_names[value]}"
+            return "no id" if value == kafka_codec.ZERO_UUID else self.symbol("id", value)
+        return value.hex()
+
+    def _sort_key(self, row):
+        """By the key fields that the rows of a list share. Generated ids are no order to rely on."""
+        key = [value if isinstance(value, int) else -1 if value is None else _as_number(value)
+               for value in (row[name] for name in _KEYS if name in row)]
+        return [_as_number(self._topic_names.get(row.get("TopicId"), "")), *key]
+
+
+def _as_number(value):
+    data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    return int.from_bytes(data[:64].ljust(64, b"\0"), "big")
+
+
+def differences(left, right, path=""):
+    """Paths at which two masked values differ: (path, left, right)."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in [*left, *(key for key in right if key not in left)]:
+            yield from differences(left.get(key, "(absent)"), right.get(key, "(absent)"),
+                                   f"{path}.{key}" if path else key)
+    elif isinstance(left, list) and isinstance(right, list):
+        if len(left) != len(right):
+            yield f"{path}.length", len(left), len(right)
+        for number, (one, other) in enumerate(zip(left, right)):
+            yield from differences(one, other, f"{path}[{number}]")
+    elif left != right or type(left) is not type(right):
+        yield path, left, right

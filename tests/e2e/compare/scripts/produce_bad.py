@@ -1,0 +1,63 @@
+"""Produce: batches that must be refused, codecs, limits of a topic's configuration."""
+
+from tests.e2e.compare.session import fetch_body, produce_body
+from tests.support.kafka_codec import batch, record
+
+_HOUR = 3_600_000
+
+
+def run(s):
+    s.topic("bad", 1)
+    pair = [(b"key", b"value")]
+
+    def produce(label, records, version=9, topic="bad"):
+        s.call(label, "Produce", version, produce_body([(topic, [(0, records)])]))
+
+    produce("good", batch(pair, timestamp=s.now))
+    produce("wrong crc", batch(pair, crc=1))
+    produce("magic 3", batch(pair, magic=3))
+    produce("count too high", batch(pair, count=2))
+    produce("count too low", batch(pair * 2, count=1))
+    produce("count zero", batch([]))
+    produce("negative count", batch(pair, count=-1))
+    produce("last delta wrong", batch(pair * 2, last_delta=5))
+    produce("negative last delta", batch(pair, last_delta=-1))
+    produce("length too large", batch(pair, length=5000))
+    produce("length too small", batch(pair, length=20))
+    produce("negative length", batch(pair, length=-1))
+    produce("half a batch", batch(pair)[:40])
+    produce("trailing bytes", batch(pair) + b"\0\0\0")
+    produce("no records", b"")
+    # Null records are left out: Apache Kafka 4.4.0 does not answer them at all.
+    produce("two batches", batch(pair) + batch(pair))
+    produce("base offset not zero", batch(pair, base_offset=17))
+    produce("leader epoch set", batch(pair, leader_epoch=9))
+    produce("control batch", batch(pair, attributes=0x20))
+    produce("transactional without a producer", batch(pair, attributes=0x10))
+    produce("log append time from a client", batch(pair, attributes=0x08))
+    produce("unknown attribute bit", batch(pair, attributes=0x80))
+    produce("unknown codec", batch(pair, attributes=0x07))
+    produce("wrong offset delta", batch([record(1, b"k", b"v")]))
+    produce("record longer than the batch", batch([b"\x7e" + b"\0" * 6]))
+    produce("header without a name", batch([b"\x10\0\0\0\x01\x01\x02\x01\x01"]))
+    produce("no timestamp", batch(pair, timestamp=-1))
+    produce("future timestamp", batch(pair, timestamp=s.now + 4 * _HOUR))
+    produce("old timestamp", batch(pair, timestamp=1000))
+    produce("maximal timestamp wrong", batch(pair, timestamp=s.now, max_timestamp=s.now + 5))
+    produce("gzip", batch(pair * 3, codec="gzip", timestamp=s.now))
+    produce("gzip that is none", batch(pair, attributes=1))
+    produce("zstd v7", batch(pair, codec="zstd", timestamp=s.now), 7)
+    produce("zstd v6", batch(pair, codec="zstd", timestamp=s.now), 6)
+    produce("zstd v3", batch(pair, codec="zstd", timestamp=s.now), 3)
+    s.topic("bad-small", 1, {"max.message.bytes": 200})
+    produce("small enough", batch([(None, b"x" * 100)]), topic="bad-small")
+    produce("too large", batch([(None, b"x" * 200)]), topic="bad-small")
+    s.topic("bad-compact", 1, {"cleanup.policy": "compact"})
+    produce("key for compaction", batch(pair), topic="bad-compact")
+    produce("no key for compaction", batch([(b"k", b"v"), (None, b"v")]), topic="bad-compact")
+    s.topic("bad-append-time", 1, {"message.timestamp.type": "LogAppendTime"})
+    answer = s.call("append time", "Produce", 9,
+                    produce_body([("bad-append-time", [(0, batch(pair, timestamp=s.now))])]))
+    s.note("append time given", answer["Responses"][0]["PartitionResponses"][0]["LogAppendTimeMs"] > s.now)
+    s.call("what was stored", "Fetch", 12, fetch_body(
+        [(name, [(0, 0, {})]) for name in ("bad", "bad-small", "bad-compact")]))
