@@ -29,7 +29,7 @@ struct ShardCounters {
   uint64_t connections_accepted = 0;
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
-  uint64_t bytes_sendfile = 0;
+  uint64_t bytes_from_files = 0;
 };
 
 struct BrokerShard {
@@ -46,6 +46,7 @@ struct BrokerShard {
   std::unique_ptr<ConnectionSet> connections;
   CatalogWriter* catalog_writer = nullptr;  // on kCatalogShard only
   ShardCounters counters;
+  bool stopping = false;                    // waits end with what there is
 
   BrokerShard(Shard& its_shard, const BrokerConfig& its_config, storage::LogDir& its_log_dir);
   ~BrokerShard();

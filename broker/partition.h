@@ -59,6 +59,8 @@ class Partition final : public storage::LogObserver {
   void wait_written(CommitWaiter& waiter);    // acks=1 and acks=0 (for the bytes' sake)
   void watch(PartitionWatch& watch) { watches_.push_back(watch); }
 
+  // Makes whoever watches look again (the shard is stopping).
+  void end_waits() { notify_watches(); }
   // Ends every wait with `error`; the partition takes nothing more.
   void retire(proto::ErrorCode error);
   bool retired() const { return retired_; }

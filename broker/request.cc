@@ -13,7 +13,10 @@ constexpr size_t kFirstArenaLimit = 64 * 1024;
 }  // namespace
 
 Request::Request(ShardId home)
-    : home_(home), arena_(kFirstArenaLimit), message_(Message::bind<&Request::arrived>(this)) {}
+    : home_(home),
+      arena_(kFirstArenaLimit),
+      message_(Message::bind<&Request::arrived>(this)),
+      sending_(SendReply::bind<&Request::on_sent>(this)) {}
 
 Request::~Request() { CHECK(state_ == State::kFree); }
 
@@ -80,6 +83,8 @@ void Request::finish() {
     here_->shard.send(home_, message_);
   }
 }
+
+void Request::on_sent(SendEnd end) { connection_->on_sent(*this, end); }
 
 void Request::arrived(Shard& shard) {
   here_ = &shard.context<BrokerShard>();

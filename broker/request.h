@@ -25,6 +25,7 @@
 #include "proto/frame.h"
 #include "proto/wire.h"
 #include "reactor/base/intrusive_list.h"
+#include "reactor/send_queue.h"
 #include "reactor/shard.h"
 
 namespace pelton::broker {
@@ -128,7 +129,7 @@ class Request : public ListHook<InFlightTag> {
   void end();
   bool answered() const { return state_ == State::kAnswered; }
   const char* close_reason() const { return close_reason_; }
-  Connection* owner() { return connection_; }
+  SendReply& sending() { return sending_; }
 
  private:
   // The decode limit is the arena's; what handlers build from a decoded request is bounded by it.
@@ -152,6 +153,7 @@ class Request : public ListHook<InFlightTag> {
 
   void finish();
   void arrived(Shard& here);  // message delivery: runs next_ or goes home
+  void on_sent(SendEnd end);
 
   ShardId home_;
   Connection* connection_ = nullptr;
@@ -167,6 +169,7 @@ class Request : public ListHook<InFlightTag> {
   BrokerShard* here_ = nullptr;  // the shard that holds the request now
   Continue next_ = nullptr;
   Message message_;
+  SendReply sending_;
   const char* close_reason_ = nullptr;
   StateEnd* state_ends_ = nullptr;
   enum class State : uint8_t { kFree, kRunning, kAnswered } state_ = State::kFree;

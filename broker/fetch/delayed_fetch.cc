@@ -54,7 +54,7 @@ void DelayedFetch::decide() {
 }
 
 bool DelayedFetch::satisfied() {
-  if (limits_.max_wait_ms <= 0) return true;
+  if (limits_.max_wait_ms <= 0 || home_.stopping) return true;
   for (const FetchSlot& slot : slots_)
     if (slot.error != ErrorCode::kNone || slot.diverging.leader_epoch >= 0) return true;
   uint64_t bytes = 0;

@@ -142,6 +142,7 @@ bool FetchPart::measure(FetchSlot& slot) {
   slot.available = 0;
   Partition* partition = here_->partitions->find(slot.topic_id, slot.index);
   if (partition == nullptr || partition->retired() || partition->log().failed()) return false;
+  if (here_->stopping) return false;
   if (slot.fetch_offset < partition->log().log_start_offset()) return false;
   const storage::LogPosition& limit =
       fetch_.limits_.read_committed ? partition->last_stable() : partition->high_watermark();

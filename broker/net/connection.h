@@ -10,7 +10,7 @@
 
 #include "broker/net/frame_reader.h"
 #include "broker/request.h"
-#include "reactor/socket.h"
+#include "reactor/send_queue.h"
 #include "reactor/timer_wheel.h"
 
 namespace pelton::broker {
@@ -34,8 +34,9 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   // ApiVersions requests seen on this connection, this one included.
   int api_versions_seen = 0;
 
-  // For Request: the answer is ready (or there is none).
+  // For Request: the answer is ready (or there is none), and it has left (or will not).
   void on_answered(Request& request);
+  void on_sent(Request& request, SendEnd end);
 
   // --- FrameSink ---
   void on_frame(const FrameHold& hold, MutableBytes frame) override;
@@ -43,12 +44,14 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
 
  private:
   void flush();                 // answered requests at the head of the line -> the socket
-  bool send(Request& request);  // false: the connection is closing
-  void on_reply_sent(SendResult result, Request& request);
+  bool send(Request& request);  // false: it has no answer, or the connection is closing
+  void push_pieces(Request& request);
+  void end_after_sending(const char* why);
   void update_reading();
+  void log_end(const char* why);
   void on_idle_timer();
   void end_if_done();
-  void on_end();
+  void on_end(int32_t result);
 
   ConnectionSet& set_;
   BrokerShard& here_;
@@ -64,7 +67,8 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   Completion end_;
   Timer idle_timer_;
   uint64_t last_active_ns_ = 0;
-  bool reading_ended_ = false;   // no more requests will come
+  bool ending_ = false;          // no more requests are read; closes when all is answered and sent
+  bool cut_ = false;             // after a broken request: answers to later ones are dropped
   bool closed_ = false;          // the socket is shut down
 };
 

@@ -1,0 +1,74 @@
+#include "broker/background.h"
+
+#include "broker/catalog/writer.h"
+#include "broker/checkpoints.h"
+#include "broker/partition_set.h"
+#include "reactor/base/log.h"
+
+namespace pelton::broker {
+namespace {
+
+uint64_t ns(int64_t ms) { return static_cast<uint64_t>(ms) * 1'000'000; }
+
+}  // namespace
+
+Background::Background(BrokerShard& here, std::vector<Background*>& all)
+    : here_(here),
+      all_(all),
+      retention_(Timer::bind<&Background::on_retention>(this)),
+      checkpoint_(Timer::bind<&Background::on_checkpoint>(this)),
+      collect_(Message::bind<&Background::collect>(this)),
+      collected_(Message::bind<&Background::collected>(this)) {}
+
+void Background::start() {
+  Loop& loop = here_.shard.loop();
+  loop.timers().start(retention_,
+                      loop.now_ns() + ns(here_.config.log_retention_check_interval_ms));
+  if (here_.shard.id() == kCatalogShard)
+    loop.timers().start(checkpoint_,
+                        loop.now_ns() + ns(here_.config.flush_offset_checkpoint_interval_ms));
+}
+
+void Background::on_retention() {
+  Loop& loop = here_.shard.loop();
+  if (here_.stopping) return;
+  int64_t now_ms = loop.wall_ms();
+  here_.partitions->for_each([&](Partition& partition) {
+    partition.log().apply_retention(now_ms, partition.high_watermark().offset);
+  });
+  loop.timers().start(retention_,
+                      loop.now_ns() + ns(here_.config.log_retention_check_interval_ms));
+}
+
+void Background::on_checkpoint() {
+  if (here_.stopping) return;
+  pending_ = all_.size();
+  for (Background* each : all_) here_.shard.send(each->here_.shard.id(), each->collect_);
+}
+
+void Background::collect(Shard& shard) {
+  lines_ = checkpoints_of(*here_.partitions);
+  shard.send(kCatalogShard, collected_);
+}
+
+void Background::collected(Shard&) {
+  Background& leader = *all_[kCatalogShard];
+  if (--leader.pending_ == 0) leader.write();
+}
+
+void Background::write() {
+  // A stop writes them itself, last; a round that comes later must not put older lines over them.
+  if (here_.stopping) return;
+  std::vector<storage::PartitionCheckpoint> lines{checkpoint_of(here_.catalog_writer->metadata_log())};
+  for (Background* each : all_) {
+    lines.insert(lines.end(), each->lines_.begin(), each->lines_.end());
+    each->lines_ = {};
+  }
+  if (Status written = here_.log_dir.write_checkpoints(lines); !written)
+    log_error("Writing the checkpoints failed: {}", to_string(written.error()));
+  Loop& loop = here_.shard.loop();
+  loop.timers().start(checkpoint_,
+                      loop.now_ns() + ns(here_.config.flush_offset_checkpoint_interval_ms));
+}
+
+}  // namespace pelton::broker

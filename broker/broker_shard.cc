@@ -1,0 +1,44 @@
+#include "broker/broker_shard.h"
+
+#include <algorithm>
+
+#include <sys/resource.h>
+
+#include "broker/fetch/fetch_session.h"
+#include "broker/group/group_shard.h"
+#include "broker/net/connection_set.h"
+#include "broker/partition_set.h"
+
+namespace pelton::broker {
+namespace {
+
+constexpr size_t kMaxSessionPartitions = 200'000;
+
+// Half of the descriptors the process may have go to segment files, the other half to sockets.
+size_t segment_descriptors(int shards) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1'024;
+  size_t most = std::min<size_t>(limit.rlim_cur, 1'000'000) / 2;
+  return std::max<size_t>(most / static_cast<size_t>(shards), 16);
+}
+
+}  // namespace
+
+BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
+                         storage::LogDir& its_log_dir)
+    : shard(its_shard),
+      config(its_config),
+      log_dir(its_log_dir),
+      storage(its_shard, segment_descriptors(its_shard.count())) {
+  partitions = std::make_unique<PartitionSet>(*this);
+  sessions = std::make_unique<FetchSessions>(
+      std::max<size_t>(static_cast<size_t>(config.max_fetch_sessions) / its_shard.count(), 1),
+      kMaxSessionPartitions / its_shard.count());
+  connections = std::make_unique<ConnectionSet>(*this);
+  groups = std::make_unique<group::GroupShard>(*this);
+  shard.set_context(this);
+}
+
+BrokerShard::~BrokerShard() = default;
+
+}  // namespace pelton::broker

@@ -1,0 +1,178 @@
+// pelton: starts the broker. See --help.
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "broker/config/load_config.h"
+#include "broker/server.h"
+#include "reactor/base/log.h"
+#include "reactor/uring_io.h"
+
+extern "C" char** environ;
+
+namespace pelton::broker {
+namespace {
+
+constexpr int kExitConfig = 2;    // the configuration or the command line is wrong
+constexpr int kExitStart = 1;     // the machine or the data directory does not allow to start
+constexpr int kExitUnclean = 3;   // stopped, but the next start has to recover
+constexpr auto kStopDeadline = std::chrono::milliseconds(4'800);
+
+struct CommandLine {
+  std::string properties;
+  std::vector<std::string> overrides;
+};
+
+// Sets `exit_code` and returns false when the process is to end here (--help, --version, a mistake).
+bool parse(int argc, char** argv, CommandLine& line, int& exit_code) {
+  CLI::App app{"Pelton: a low-latency broker that speaks Apache Kafka's protocol.", "pelton"};
+  app.set_version_flag("--version", "pelton " PELTON_VERSION);
+  app.add_option("server.properties", line.properties,
+                 "Properties file with Apache Kafka's keys. Without one, every key has its default.");
+  app.add_option("--override", line.overrides, "key=value; overrides the file and the environment")
+      ->allow_extra_args(false);
+  app.footer(
+      "Keys are taken from the file, from KAFKA_* variables of the environment (KAFKA_LOG_DIRS is\n"
+      "log.dirs) and from --override, the last one winning. An empty data directory is formatted.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    exit_code = app.exit(error) == 0 ? 0 : kExitConfig;
+    return false;
+  }
+  return true;
+}
+
+bool read_sources(const CommandLine& line, ConfigSources& sources) {
+  sources.overrides = line.overrides;
+  for (char** each = environ; *each != nullptr; ++each) sources.environment.emplace_back(*each);
+  if (line.properties.empty()) return true;
+  sources.file_name = line.properties;
+  std::ifstream file(line.properties);
+  if (!file) {
+    fmt::print(stderr, "pelton: cannot read {}: {}\n", line.properties, to_string(SysError{errno}));
+    return false;
+  }
+  sources.file_text.assign(std::istreambuf_iterator<char>(file), {});
+  return true;
+}
+
+LogLevel level_of(const std::string& name) {
+  if (name == "trace") return LogLevel::kTrace;
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warn") return LogLevel::kWarn;
+  if (name == "error") return LogLevel::kError;
+  return LogLevel::kInfo;
+}
+
+// Cores this process may use, not those of the machine.
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+Result<std::vector<std::unique_ptr<UringIo>>, std::string> make_ios(int shards) {
+  std::vector<std::unique_ptr<UringIo>> ios;
+  UringOptions options;
+  options.syncer = std::make_shared<FileSystemSyncer>();
+  for (int i = 0; i < shards; ++i) {
+    auto io = UringIo::create(options);
+    if (!io) return std::unexpected(io.error());
+    ios.push_back(std::move(*io));
+  }
+  return ios;
+}
+
+// Waits for SIGTERM or SIGINT and starts the stop; a second one, or the deadline, ends the process.
+void stop_on_signal(const sigset_t& signals, Server& server) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  server.request_stop();
+  std::thread([] {
+    std::this_thread::sleep_for(kStopDeadline);
+    std::fputs("pelton: the stop takes too long; leaving, the next start recovers\n", stderr);
+    _exit(kExitUnclean);
+  }).detach();
+}
+
+void log_start_up(const Server& server, const UringIo& io, int64_t started_ms) {
+  log_info("pelton {} node.id={} cluster.id={} data={} shards={} ready in {} ms", PELTON_VERSION,
+           server.config().node_id, server.log_dir().cluster_id(), server.log_dir().path(),
+           server.config().shards, started_ms);
+  log_info("io_uring: {}", io.features());
+}
+
+int serve(BrokerConfig config, const std::vector<std::string>& notices) {
+  auto started = std::chrono::steady_clock::now();
+  // Every thread inherits the mask: only the waiting thread takes signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  log_start(level_of(config.log_level));
+  for (const std::string& notice : notices) log_warn("{}", notice);
+
+  if (config.shards <= 0) config.shards = usable_cores();
+  auto fail = [](const std::string& why) {
+    log_error("{}", why);
+    log_stop();
+    return kExitStart;
+  };
+  auto ios = make_ios(config.shards);
+  if (!ios) return fail(ios.error());
+  std::vector<Io*> io_pointers;
+  for (auto& io : *ios) io_pointers.push_back(io.get());
+  auto server = Server::open(config, io_pointers, {});
+  if (!server) return fail(server.error());
+  if (auto listening = (*server)->listen(); !listening) return fail(listening.error());
+
+  std::unique_ptr<ShardThreads> threads;
+  if (Status running = ShardThreads::start((*server)->shards(), config.pin_shards, threads); !running)
+    return fail("cannot start the shards' threads: " + to_string(running.error()));
+  auto took = std::chrono::steady_clock::now() - started;
+  log_start_up(**server, *ios->front(),
+               std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  stop_on_signal(signals, **server);
+  threads->join();
+  bool clean = (*server)->stopped_clean();
+  log_info("Stopped{}", clean ? "" : "; the next start recovers");
+  log_stop();
+  // Shards are gone and everything is written: nothing is left that a destructor must do.
+  _exit(clean ? 0 : kExitUnclean);
+}
+
+int run(int argc, char** argv) {
+  CommandLine line;
+  int exit_code = 0;
+  if (!parse(argc, argv, line, exit_code)) return exit_code;
+  ConfigSources sources;
+  if (!read_sources(line, sources)) return kExitConfig;
+  std::vector<std::string> notices;
+  auto config = load_config(sources, notices);
+  if (!config) {
+    for (const std::string& error : config.error()) fmt::print(stderr, "pelton: {}\n", error);
+    return kExitConfig;
+  }
+  return serve(std::move(*config), notices);
+}
+
+}  // namespace
+}  // namespace pelton::broker
+
+int main(int argc, char** argv) { return pelton::broker::run(argc, argv); }

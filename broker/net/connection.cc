@@ -1,0 +1,202 @@
+#include "broker/net/connection.h"
+
+#include <algorithm>
+
+#include "broker/broker_shard.h"
+#include "broker/dispatch.h"
+#include "broker/net/connection_set.h"
+#include "proto/frame.h"
+
+namespace pelton::broker {
+namespace {
+
+// Answers that wait for a slow reader: past this its requests are not read.
+constexpr size_t kMaxSendingBytes = 1024 * 1024;
+// A client that sends requests and does not read answers holds at most this many.
+constexpr int kMaxSending = 64;
+
+uint64_t ns(int32_t ms) { return static_cast<uint64_t>(ms) * 1'000'000; }
+
+}  // namespace
+
+Connection::Connection(ConnectionSet& set, BrokerShard& here, SocketFd socket, ConnectionInfo info)
+    : set_(set),
+      here_(here),
+      info_(std::move(info)),
+      socket_(socket),
+      reader_(here.shard.io(), socket, set.receive_pool(), *this,
+              static_cast<uint32_t>(here.config.socket_request_max_bytes)),
+      sender_(here.shard.loop(), socket, set.send_options()),
+      flush_(TurnEnd::bind<&Connection::flush>(this, kPhaseSend)),
+      end_(Completion::bind<&Connection::on_end>(this)),
+      idle_timer_(Timer::bind<&Connection::on_idle_timer>(this)) {}
+
+Connection::~Connection() { CHECK(in_flight_.empty() && sending_.empty() && reader_.idle()); }
+
+void Connection::start() {
+  last_active_ns_ = here_.shard.loop().now_ns();
+  if (here_.config.connections_max_idle_ms > 0)
+    here_.shard.loop().timers().start(idle_timer_,
+                                      last_active_ns_ + ns(here_.config.connections_max_idle_ms));
+  reader_.start();
+}
+
+// ---------------------------------------------------------------- requests
+
+void Connection::on_frame(const FrameHold& hold, MutableBytes frame) {
+  last_active_ns_ = here_.shard.loop().now_ns();
+  here_.counters.bytes_in += proto::kFrameSizeBytes + frame.size();
+  auto head = proto::read_request_head(frame);
+  if (!head) return close("not a request of a Kafka client");
+  const ApiHandler* handler = find_handler(head->api_key);
+  bool api_versions = head->api_key == static_cast<int16_t>(proto::ApiKey::kApiVersions);
+  if (handler == nullptr) return close("a request that this broker does not know");
+  // An unknown version of ApiVersions is answered (in version 0): it is how clients find out.
+  if (!api_versions && (head->api_version < handler->min_version ||
+                        head->api_version > handler->max_version))
+    return close("an unsupported version of a request");
+  if (api_versions) ++api_versions_seen;
+
+  Request& request = set_.take_request();
+  request.begin(*this, hold, frame, *head);
+  in_flight_.push_back(request);
+  ++in_flight_count_;
+  ++here_.counters.requests;
+  update_reading();
+  handler->handle(here_, request);
+}
+
+void Connection::on_answered(Request& request) {
+  // Answers leave in request order; only the first of the line can set it moving.
+  if (&request == &in_flight_.front()) here_.shard.loop().at_turn_end(flush_);
+}
+
+void Connection::flush() {
+  while (!in_flight_.empty() && in_flight_.front().answered()) {
+    Request& request = in_flight_.front();
+    in_flight_.pop_front();
+    --in_flight_count_;
+    if (!send(request)) set_.give_back(request);
+  }
+  if (!closed_) sender_.flush();
+  update_reading();
+  end_if_done();
+}
+
+bool Connection::send(Request& request) {
+  if (closed_ || cut_) return false;
+  if (request.close_reason() != nullptr) {
+    cut_ = true;
+    end_after_sending(request.close_reason());
+    return false;
+  }
+  if (request.reply().empty()) return false;
+  sending_.push_back(request);
+  ++sending_count_;
+  here_.counters.bytes_out += request.reply().total_bytes();
+  push_pieces(request);
+  return true;
+}
+
+void Connection::push_pieces(Request& request) {
+  Reply& reply = request.reply();
+  Bytes bytes = reply.bytes();
+  size_t at = 0;
+  for (const auto& hole : reply.holes()) {
+    sender_.push(bytes.subspan(at, hole.at - at));
+    at = hole.at;
+    const ReplyRange& range = reply.ranges()[hole.token];
+    here_.counters.bytes_from_files += range.length;
+    sender_.push(range.file, range.position, range.length);
+  }
+  sender_.push(bytes.subspan(at));
+  sender_.end_reply(request.sending());
+}
+
+void Connection::on_sent(Request& request, SendEnd end) {
+  last_active_ns_ = here_.shard.loop().now_ns();
+  request.unlink();
+  --sending_count_;
+  set_.give_back(request);
+  if (closed_) return end_if_done();
+  if (end == SendEnd::kDiskFailed) return close("its data could not be read from the disk");
+  if (end == SendEnd::kPeerFailed) return close(nullptr);
+  update_reading();
+  end_if_done();
+}
+
+void Connection::update_reading() {
+  if (ending_ || closed_) return;
+  bool full = in_flight_count_ >= here_.config.max_in_flight_per_connection ||
+              sending_count_ >= kMaxSending || sender_.queued_bytes() >= kMaxSendingBytes;
+  if (full && !reader_.paused()) reader_.pause();
+  if (!full && reader_.paused()) reader_.resume();
+}
+
+// ---------------------------------------------------------------- ending
+
+void Connection::on_read_end(ReadEnd end) {
+  switch (end) {
+    case ReadEnd::kBadFrameSize:
+      return close("a frame size outside the limits: not a Kafka client?");
+    case ReadEnd::kError:
+      return close(nullptr);
+    case ReadEnd::kPeerFinished:
+      return end_after_sending(nullptr);
+  }
+}
+
+void Connection::log_end(const char* why) {
+  uint64_t passed_over = 0;
+  if (why == nullptr ||
+      !set_.protocol_errors().allow(here_.shard.loop().now_ns(), passed_over))
+    return;
+  log_warn("Closing the connection of {} on {}: {}{}", info_.client.to_string(), info_.listener, why,
+           passed_over == 0 ? "" : fmt::format(" ({} more like it)", passed_over));
+}
+
+void Connection::end_after_sending(const char* why) {
+  log_end(why);
+  ending_ = true;
+  reader_.stop();
+  here_.shard.loop().at_turn_end(flush_);
+}
+
+void Connection::drain() { end_after_sending(nullptr); }
+
+void Connection::close(const char* why) {
+  if (closed_) return;
+  log_end(why);
+  closed_ = ending_ = true;
+  reader_.stop();
+  here_.shard.io().shutdown(socket_);
+  sender_.abort();
+  here_.shard.loop().at_turn_end(flush_);
+}
+
+void Connection::end_if_done() {
+  if (!ending_ || !in_flight_.empty() || !sending_.empty() || !sender_.idle()) return;
+  if (!closed_) {
+    closed_ = true;
+    here_.shard.io().shutdown(socket_);
+  }
+  // The shutdown ends a receive that is still pending; its completion comes with a later turn.
+  if (!end_.pending()) here_.shard.loop().post(end_);
+}
+
+void Connection::on_end(int32_t) {
+  if (!reader_.idle()) return here_.shard.loop().post(end_);
+  here_.shard.loop().timers().cancel(idle_timer_);
+  here_.shard.io().close(socket_);
+  set_.remove(*this);
+}
+
+void Connection::on_idle_timer() {
+  Loop& loop = here_.shard.loop();
+  uint64_t until = last_active_ns_ + ns(here_.config.connections_max_idle_ms);
+  if (until > loop.now_ns() || in_flight_count_ > 0)
+    return loop.timers().start(idle_timer_, std::max(until, loop.now_ns() + ns(1'000)));
+  close(nullptr);
+}
+
+}  // namespace pelton::broker

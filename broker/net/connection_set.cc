@@ -1,0 +1,146 @@
+#include "broker/net/connection_set.h"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "broker/broker_shard.h"
+
+namespace pelton::broker {
+namespace {
+
+constexpr uint64_t kAcceptRetryNs = 100'000'000;
+// A shard's budget for frames larger than a receive buffer, when queued.max.request.bytes is not set: an
+// eighth of the machine's memory over all shards.
+constexpr size_t kLeastBudget = 64 * 1024 * 1024;
+
+size_t receive_budget(const BrokerConfig& config, size_t shards) {
+  if (config.queued_max_request_bytes > 0)
+    return std::max(static_cast<size_t>(config.queued_max_request_bytes) / shards,
+                    static_cast<size_t>(config.socket_request_max_bytes));
+  size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
+                  static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  // Never less than one frame of the largest size: it could never be read.
+  return std::max({memory / 8 / shards, kLeastBudget,
+                   2 * static_cast<size_t>(config.socket_request_max_bytes)});
+}
+
+}  // namespace
+
+ConnectionSet::ConnectionSet(BrokerShard& here)
+    : here_(here), receive_pool_(here.shard.io(), receive_budget(here.config, here.shard.count())) {
+  if (here.config.send_path == "sendfile") send_options_.path = SendPath::kSendfile;
+  if (here.config.send_path == "copy") send_options_.path = SendPath::kCopy;
+}
+
+ConnectionSet::~ConnectionSet() {
+  CHECK(connections_.empty(), "connections outlive their set");
+}
+
+// ---------------------------------------------------------------- accepting
+
+ConnectionSet::Acceptor::Acceptor(ConnectionSet& its_set, std::string name, SocketFd its_socket)
+    : set(its_set),
+      listener(std::move(name)),
+      socket(its_socket),
+      op(Completion::bind<&Acceptor::on_accept>(this)),
+      retry(Timer::bind<&Acceptor::on_retry>(this)) {}
+
+void ConnectionSet::Acceptor::on_accept(int32_t result) {
+  if (result >= 0) return set.adopt(result, listener);
+  if (stopped || result == -ECANCELED) return;
+  Loop& loop = set.here_.shard.loop();
+  uint64_t passed_over = 0;
+  if (set.accept_errors_.allow(loop.now_ns(), passed_over))
+    log_warn("Accepting on {} failed: {} ({} more)", listener, to_string(SysError{-result}),
+             passed_over);
+  // Out of descriptors, most likely: connections that wait are kept by the kernel meanwhile.
+  if (!op.done.pending()) loop.timers().start(retry, loop.now_ns() + kAcceptRetryNs);
+}
+
+void ConnectionSet::Acceptor::on_retry() {
+  if (!stopped && !op.done.pending()) set.here_.shard.io().accept(socket, op);
+}
+
+Status ConnectionSet::listen(const ListenerConfig& listener, uint16_t& bound_port) {
+  Io& io = here_.shard.io();
+  auto socket = io.listen(listener.bind, here_.config.socket_listen_backlog);
+  if (!socket) return std::unexpected(socket.error());
+  if (auto local = io.local_address(*socket)) bound_port = local->port;
+  acceptors_.push_back(std::make_unique<Acceptor>(*this, listener.name, *socket));
+  return {};
+}
+
+void ConnectionSet::start() {
+  for (auto& acceptor : acceptors_) here_.shard.io().accept(acceptor->socket, acceptor->op);
+}
+
+void ConnectionSet::adopt(SocketFd socket, const std::string& listener) {
+  Io& io = here_.shard.io();
+  auto peer = io.peer_address(socket);
+  auto local = io.local_address(socket);
+  if (here_.stopping || !peer || !local) {
+    io.close(socket);  // gone already
+    return;
+  }
+  const BrokerConfig& config = here_.config;
+  io.set_buffer_sizes(socket, std::max(config.socket_send_buffer_bytes, 0),
+                      std::max(config.socket_receive_buffer_bytes, 0));
+  ConnectionInfo info;
+  info.listener = listener;
+  info.client = *peer;
+  info.dialled = *local;
+  info.id = (uint64_t{here_.shard.id()} << 48) | ++next_id_;
+  auto* connection = new Connection(*this, here_, socket, std::move(info));
+  connections_.push_back(*connection);
+  ++open_;
+  ++here_.counters.connections_accepted;
+  connection->start();
+}
+
+// ---------------------------------------------------------------- ending
+
+void ConnectionSet::stop_accepting() {
+  for (auto& acceptor : acceptors_) {
+    acceptor->stopped = true;
+    here_.shard.loop().timers().cancel(acceptor->retry);
+    if (acceptor->op.done.pending()) here_.shard.io().stop_accept(acceptor->op);
+    here_.shard.io().close(acceptor->socket);
+  }
+}
+
+void ConnectionSet::drain() {
+  for (auto each = connections_.begin(); each != connections_.end();) {
+    Connection& connection = *each++;
+    connection.drain();
+  }
+}
+
+void ConnectionSet::close_all() {
+  for (auto each = connections_.begin(); each != connections_.end();) {
+    Connection& connection = *each++;
+    connection.close(nullptr);
+  }
+}
+
+void ConnectionSet::remove(Connection& connection) {
+  --open_;
+  delete &connection;
+}
+
+// ---------------------------------------------------------------- requests
+
+Request& ConnectionSet::take_request() {
+  if (free_requests_.empty()) return *new Request(here_.shard.id());
+  Request* request = free_requests_.back().release();
+  free_requests_.pop_back();
+  return *request;
+}
+
+void ConnectionSet::give_back(Request& request) {
+  request.end();
+  std::unique_ptr<Request> free(&request);
+  if (free_requests_.size() < kKeptRequests) free_requests_.push_back(std::move(free));
+}
+
+}  // namespace pelton::broker

@@ -1,0 +1,76 @@
+// ConnectionSet: one shard's listeners and connections, and what connections share: requests kept for
+// reuse, the receive pool, log limits.
+//
+// Owner shard: one. Lifetime: from start-up until its shard's loop has stopped; all connections are gone
+// by then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broker/config/broker_config.h"
+#include "broker/net/connection.h"
+#include "broker/net/receive_pool.h"
+#include "reactor/base/log.h"
+
+namespace pelton::broker {
+
+struct BrokerShard;
+
+class ConnectionSet {
+ public:
+  explicit ConnectionSet(BrokerShard& here);
+  ~ConnectionSet();
+
+  // Opens the shard's socket for one listener. bound_port: the port in use when the config says 0.
+  Status listen(const ListenerConfig& listener, uint16_t& bound_port);
+  // Accepts from now on.
+  void start();
+  // Takes over a connected socket, from accept or from another shard.
+  void adopt(SocketFd socket, const std::string& listener);
+
+  // --- shutdown, in this order ---
+  void stop_accepting();
+  void drain();                 // every connection closes when it has nothing in flight
+  void close_all();
+  size_t open_connections() const { return open_; }
+
+  // --- for Connection ---
+  Request& take_request();
+  void give_back(Request& request);
+  void remove(Connection& connection);  // destroys it
+  ReceivePool& receive_pool() { return receive_pool_; }
+  LogLimiter& protocol_errors() { return protocol_errors_; }
+  const SendOptions& send_options() const { return send_options_; }
+
+ private:
+  static constexpr size_t kKeptRequests = 256;
+
+  struct Acceptor {
+    Acceptor(ConnectionSet& set, std::string name, SocketFd socket);
+    void on_accept(int32_t result);
+    void on_retry();
+
+    ConnectionSet& set;
+    std::string listener;
+    SocketFd socket;
+    AcceptOp op;
+    Timer retry;
+    bool stopped = false;
+  };
+
+  BrokerShard& here_;
+  ReceivePool receive_pool_;
+  SendOptions send_options_;
+  LogLimiter protocol_errors_;
+  LogLimiter accept_errors_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  IntrusiveList<Connection, ConnectionTag> connections_;
+  size_t open_ = 0;
+  uint64_t next_id_ = 0;
+  std::vector<std::unique_ptr<Request>> free_requests_;
+};
+
+}  // namespace pelton::broker

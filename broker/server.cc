@@ -1,0 +1,110 @@
+#include "broker/server.h"
+
+#include <thread>
+
+#include "broker/background.h"
+#include "broker/catalog/writer.h"
+#include "broker/fetch/fetch_session.h"
+#include "broker/group/group_shard.h"
+#include "broker/net/connection_set.h"
+#include "broker/partition_set.h"
+#include "reactor/base/log.h"
+
+namespace pelton::broker {
+
+Server::Server(const BrokerConfig& config, const std::vector<Io*>& ios, const Options& options)
+    : config_(config), mailboxes_(static_cast<ShardId>(ios.size())), stop_(*this) {
+  for (size_t id = 0; id < ios.size(); ++id)
+    shards_.push_back(std::make_unique<Shard>(static_cast<ShardId>(id), *ios[id], mailboxes_,
+                                              options.shuffle));
+}
+
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>, std::string> Server::open(const BrokerConfig& config,
+                                                          const std::vector<Io*>& ios,
+                                                          const Options& options) {
+  std::unique_ptr<Server> server(new Server(config, ios, options));
+  if (auto started = server->start_up(options); !started) return std::unexpected(started.error());
+  return server;
+}
+
+Result<void, std::string> Server::start_up(const Options& options) {
+  auto log_dir = storage::LogDir::open(
+      shards_[0]->io(), {config_.log_dir, config_.node_id, config_.cluster_id});
+  if (!log_dir) return std::unexpected(log_dir.error());
+  log_dir_ = std::move(*log_dir);
+  config_.cluster_id = log_dir_->cluster_id();
+  for (auto& shard : shards_)
+    broker_shards_.push_back(std::make_unique<BrokerShard>(*shard, config_, *log_dir_));
+
+  auto writer = CatalogWriter::open(*broker_shards_[kCatalogShard]);
+  if (!writer) return std::unexpected(writer.error());
+  catalog_writer_ = std::move(*writer);
+  broker_shards_[kCatalogShard]->catalog_writer = catalog_writer_.get();
+  if (auto loaded = load_partitions(options); !loaded) return loaded;
+  catalog_writer_->start();
+
+  for (auto& here : broker_shards_)
+    background_.push_back(std::make_unique<Background>(*here, backgrounds_));
+  for (auto& each : background_) backgrounds_.push_back(each.get());
+  for (auto& each : background_) each->start();
+  return {};
+}
+
+Result<void, std::string> Server::load_partitions(const Options& options) {
+  std::shared_ptr<const CatalogSnapshot> snapshot = catalog_writer_->snapshot();
+  for (const storage::FoundPartition& found : log_dir_->partitions()) {
+    const TopicInfo* topic = snapshot->find(found.id.topic);
+    if (topic != nullptr && topic->id == found.topic_id) continue;
+    if (found.id.directory_name() == storage::kMetadataDirectory) continue;
+    log_warn("{} belongs to no topic of this cluster: set aside as a stray", found.id.directory_name());
+    if (Status moved = log_dir_->set_aside(shards_[0]->io(), found.id); !moved)
+      return std::unexpected("cannot set aside " + found.id.directory_name() + ": " +
+                             to_string(moved.error()));
+  }
+  std::vector<std::thread> threads;
+  std::vector<Result<void, std::string>> results(broker_shards_.size());
+  auto load = [&](size_t id) {
+    BrokerShard& here = *broker_shards_[id];
+    results[id] = here.partitions->apply(snapshot);
+    here.catalog = snapshot;
+  };
+  for (size_t id = 1; id < broker_shards_.size(); ++id) {
+    if (options.load_in_threads) {
+      threads.emplace_back(load, id);
+    } else {
+      load(id);
+    }
+  }
+  load(0);
+  for (std::thread& thread : threads) thread.join();
+  for (auto& result : results)
+    if (!result) return result;
+  for (auto& here : broker_shards_) here->groups->on_catalog_applied(*here);
+  return {};
+}
+
+Result<void, std::string> Server::listen() {
+  for (const ListenerConfig& listener : config_.listeners) {
+    ListenerConfig on_port = listener;
+    for (auto& here : broker_shards_) {
+      if (Status opened = here->connections->listen(on_port, on_port.bind.port); !opened)
+        return std::unexpected("cannot listen on " + on_port.bind.to_string() + " (listener " +
+                               listener.name + "): " + to_string(opened.error()));
+    }
+    log_info("Listening on {}://{}", listener.name, on_port.bind.to_string());
+  }
+  for (auto& here : broker_shards_) here->connections->start();
+  return {};
+}
+
+std::vector<Shard*> Server::shards() {
+  std::vector<Shard*> all;
+  for (auto& shard : shards_) all.push_back(shard.get());
+  return all;
+}
+
+void Server::request_stop() { stop_.request(); }
+
+}  // namespace pelton::broker
