@@ -138,7 +138,7 @@ def condition(versions, context):
         parts.append(f"version >= {inside.lo}")
     if inside.hi < context.hi:
         parts.append(f"version <= {inside.hi}")
-    if inside.lo == inside.hi and context.lo != context.hi:
+    if len(parts) == 2 and inside.lo == inside.hi:
         return f"version == {inside.lo}"
     return " && ".join(parts) if parts else True
 
