@@ -101,6 +101,8 @@ class Log {
   // Leader epochs: the last known, and Kafka's OffsetForLeaderEpoch rule (the largest epoch <= asked and
   // where it ends).
   int32_t latest_epoch() const;
+  // The partition leads in this epoch from now on: the epoch is known before its first record.
+  void begin_leader_epoch(int32_t leader_epoch);
   EpochEnd end_of_epoch(int32_t leader_epoch) const;
   // The epoch a record at `offset` was written in, -1 when unknown.
   int32_t epoch_of(int64_t offset) const;
@@ -122,6 +124,7 @@ class Log {
   Status close();
 
   const std::string& directory() const;
+  int64_t file_delete_delay_ms() const;
   Uuid topic_id() const;
 
   struct Parts;  // log_parts.h: segments, indexes, producer state; for storage/ only

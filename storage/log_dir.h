@@ -16,6 +16,7 @@
 
 #include "reactor/base/result.h"
 #include "reactor/base/uuid.h"
+#include "reactor/io.h"
 #include "storage/log.h"
 
 namespace pelton::storage {

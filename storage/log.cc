@@ -1,0 +1,77 @@
+#include "storage/log.h"
+
+#include "storage/log_parts.h"
+
+namespace pelton::storage {
+
+Log::Log(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Log::~Log() = default;
+
+AppendResult Log::append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin,
+                         int64_t now_ms) {
+  return parts_->append(batch, leader_epoch, origin, now_ms);
+}
+
+Result<FileSlice, proto::ErrorCode> Log::read(int64_t offset, uint32_t max_bytes,
+                                              const LogPosition& upper, bool first_batch_whole) {
+  return parts_->read(offset, max_bytes, upper, first_batch_whole);
+}
+
+std::optional<LogPosition> Log::position_of(int64_t offset) { return parts_->position_of(offset); }
+
+uint64_t Log::bytes_between(const LogPosition& from, const LogPosition& to) const {
+  return parts_->bytes_between(from, to);
+}
+
+int64_t Log::log_start_offset() const { return parts_->log_start_offset; }
+int64_t Log::next_offset() const { return parts_->next_offset; }
+const LogPosition& Log::written_end() const { return parts_->written_end; }
+const LogPosition& Log::synced_end() const { return parts_->synced_end; }
+uint64_t Log::size_bytes() const { return parts_->size_bytes(); }
+bool Log::failed() const { return parts_->failed; }
+
+Result<TimestampOffset, proto::ErrorCode> Log::offset_for_timestamp(int64_t timestamp,
+                                                                    const LogPosition& upper) {
+  return parts_->offset_for_timestamp(timestamp, upper);
+}
+
+Result<TimestampOffset, proto::ErrorCode> Log::max_timestamp(const LogPosition& upper) {
+  return parts_->max_timestamp(upper);
+}
+
+int32_t Log::latest_epoch() const { return parts_->epochs.latest(); }
+
+void Log::begin_leader_epoch(int32_t leader_epoch) {
+  if (parts_->epochs.assign(leader_epoch, parts_->next_offset)) parts_->epochs_unsaved = true;
+}
+
+EpochEnd Log::end_of_epoch(int32_t leader_epoch) const {
+  return parts_->epochs.end_of(leader_epoch, parts_->next_offset);
+}
+
+int32_t Log::epoch_of(int64_t offset) const { return parts_->epochs.epoch_of(offset); }
+
+void Log::set_config(const LogConfig& config) { parts_->config = config; }
+
+int Log::apply_retention(int64_t now_ms, int64_t high_watermark) {
+  return parts_->apply_retention(now_ms, high_watermark);
+}
+
+void Log::set_log_start_offset(int64_t offset) { parts_->set_log_start_offset(offset); }
+
+Status Log::visit_batches(int64_t from_offset, void* visitor, VisitBatch visit) {
+  return parts_->visit_batches(from_offset, visitor, visit);
+}
+
+void Log::request_sync() {
+  parts_->storage.syncs->want(*parts_, parts_->written_end.offset);
+  parts_->storage.syncs->start();
+}
+
+Status Log::close() { return parts_->close(); }
+
+const std::string& Log::directory() const { return *parts_->directory; }
+int64_t Log::file_delete_delay_ms() const { return parts_->config.file_delete_delay_ms; }
+Uuid Log::topic_id() const { return parts_->topic_id; }
+
+}  // namespace pelton::storage

@@ -1,0 +1,76 @@
+#include "storage/log_deletion.h"
+
+#include <algorithm>
+
+#include "storage/drain.h"
+
+namespace pelton::storage {
+
+LogDeletion::LogDeletion(Loop& loop)
+    : loop_(loop),
+      timer_(Timer::bind<&LogDeletion::on_due>(this)),
+      unlink_(Completion::bind<&LogDeletion::on_unlinked>(this)) {}
+
+LogDeletion::~LogDeletion() {
+  loop_.timers().cancel(timer_);
+  current_ = {};
+  waiting_.clear();
+  drain(loop_.io(), [this] { return unlink_.done.pending(); });
+}
+
+void LogDeletion::delete_files(std::vector<std::string> paths, int64_t delay_ms) {
+  add({std::move(paths), {}}, delay_ms);
+}
+
+void LogDeletion::delete_directory(std::string path, int64_t delay_ms) {
+  add({{}, std::move(path)}, delay_ms);
+}
+
+void LogDeletion::add(Doomed doomed, int64_t delay_ms) {
+  constexpr int64_t kMaxMs = int64_t{1} << 40;
+  uint64_t delay_ns = static_cast<uint64_t>(std::clamp<int64_t>(delay_ms, 0, kMaxMs)) * 1'000'000;
+  waiting_.emplace(loop_.now_ns() + delay_ns, std::move(doomed));
+  start_timer();
+}
+
+void LogDeletion::start_timer() {
+  if (waiting_.empty() || unlink_.done.pending()) return;
+  loop_.timers().start(timer_, waiting_.begin()->first);
+}
+
+void LogDeletion::on_due() {
+  if (unlink_.done.pending() || waiting_.empty()) return;
+  Doomed doomed = std::move(waiting_.begin()->second);
+  waiting_.erase(waiting_.begin());
+  begin(std::move(doomed));
+}
+
+void LogDeletion::begin(Doomed doomed) {
+  current_ = std::move(doomed);
+  if (!current_.directory.empty()) {
+    auto entries = loop_.io().files().list(current_.directory);
+    if (entries) {
+      for (const DirectoryEntry& entry : *entries) {
+        current_.files.push_back(current_.directory + "/" + entry.name);
+      }
+    }
+  }
+  step();
+}
+
+// What cannot be removed now is left to the next start.
+void LogDeletion::step() {
+  if (!current_.files.empty()) {
+    unlinking_ = std::move(current_.files.back());
+    current_.files.pop_back();
+    loop_.io().unlink(unlinking_.c_str(), unlink_);
+    return;
+  }
+  if (!current_.directory.empty()) (void)loop_.io().files().remove_directory(current_.directory);
+  current_ = {};
+  start_timer();
+}
+
+void LogDeletion::on_unlinked(int32_t) { step(); }
+
+}  // namespace pelton::storage

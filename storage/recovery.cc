@@ -1,0 +1,360 @@
+#include "storage/recovery.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "storage/checkpoint.h"
+#include "storage/partition_files.h"
+
+namespace pelton::storage {
+namespace {
+
+using Loaded = Result<void, std::string>;
+
+std::string sentence(const std::string& path, SysError error) {
+  return fmt::format("{}: {}", path, to_string(error));
+}
+
+// Where a scan of one segment ended.
+struct ScanEnd {
+  uint64_t position = 0;
+  int64_t next_offset = 0;
+  bool whole = true;  // nothing was left over
+};
+
+class Loader {
+ public:
+  Loader(Log::Parts& parts, const LoadOptions& options) : parts_(parts), options_(options) {}
+
+  Loaded run() {
+    if (Loaded opened = open_segments(); !opened) return opened;
+    bool clean = options_.clean && !epochs_missing_;
+    if (clean) {
+      Result<bool, std::string> trusted = trust_files();
+      if (!trusted) return std::unexpected(trusted.error());
+      clean = *trusted;
+    }
+    if (!clean) {
+      if (Loaded recovered = recover(); !recovered) return recovered;
+    }
+    if (Loaded settled = settle(); !settled) return settled;
+    for (auto& segment : parts_.segments) {
+      segment->set_name_durable();
+      parts_.storage.descriptors->close(*segment);
+    }
+    return {};
+  }
+
+ private:
+  std::unexpected<std::string> failed(SysError error) const {
+    return std::unexpected(sentence(*parts_.directory, error));
+  }
+
+  std::unique_ptr<Segment> make_segment(int64_t base_offset) {
+    return std::make_unique<Segment>(*parts_.storage.descriptors, *parts_.storage.index_blocks,
+                                     parts_.directory, base_offset);
+  }
+
+  Loaded open_segments() {
+    Result<PartitionFiles> found = collect_partition_files(parts_.files, *parts_.directory);
+    if (!found) return failed(found.error());
+    files_ = std::move(*found);
+    parts_.snapshots = files_.snapshots;
+    for (const SegmentFiles& names : files_.segments) {
+      auto segment = make_segment(names.base_offset);
+      Result<FileFd> fd = segment->file();
+      if (!fd) return failed(fd.error());
+      Result<uint64_t> size = parts_.files.size(*fd);
+      if (!size) return failed(size.error());
+      if (*size > std::numeric_limits<int32_t>::max()) return failed({EFBIG});
+      segment->set_size(*size);
+      parts_.segments.push_back(std::move(segment));
+    }
+    if (parts_.segments.empty()) return start_empty(std::max<int64_t>(options_.log_start_offset, 0));
+    load_epochs();
+    return {};
+  }
+
+  Loaded start_empty(int64_t offset) {
+    auto segment = make_segment(offset);
+    if (Status created = segment->create(); !created) return failed(created.error());
+    parts_.segments.push_back(std::move(segment));
+    if (Status synced = parts_.files.sync_directory(*parts_.directory); !synced) {
+      return failed(synced.error());
+    }
+    load_epochs();
+    return {};
+  }
+
+  // A partition that has records has leader epochs, and Apache Kafka and we write them: a missing or
+  // damaged file is made again from the batches.
+  void load_epochs() {
+    Result<std::string> text =
+        read_file(parts_.files, parts_.path(kLeaderEpochCheckpoint), kMaxCheckpointBytes);
+    std::optional<std::vector<LeaderEpochEntry>> entries;
+    if (text) entries = parse_leader_epochs(*text);
+    if (entries) parts_.epochs.load(*entries);
+    bool has_records = parts_.segments.size() > 1 || parts_.segments.back()->size() > 0;
+    epochs_missing_ = !entries && has_records;
+  }
+
+  // Clean stop: only the end of the last segment is read. False: it is not what a clean stop leaves.
+  Result<bool, std::string> trust_files() {
+    if (Loaded rebuilt = rebuild_missing_indexes(parts_.segments.size()); !rebuilt) {
+      return std::unexpected(rebuilt.error());
+    }
+    Result<std::optional<int64_t>> next = parts_.active().next_offset();
+    if (!next) return failed(next.error());
+    if (!*next) return false;
+    parts_.next_offset = **next;
+    return true;
+  }
+
+  // Of the first `count` segments. The records themselves are as good as the stop was.
+  Loaded rebuild_missing_indexes(size_t count) {
+    for (size_t i = 0; i < count && i < files_.segments.size(); ++i) {
+      const SegmentFiles& names = files_.segments[i];
+      Segment& segment = *parts_.segments[i];
+      bool missing = !names.has_offset_index || !names.has_time_index;
+      if (segment.size() == 0 || (!missing && (options_.clean || indexes_sound(segment)))) continue;
+      uint64_t size = segment.size();
+      Result<ScanEnd, std::string> end = scan(segment, segment.base_offset(), false);
+      if (!end) return std::unexpected(end.error());
+      if (!end->whole) return damaged(segment, *end, size);
+      if (Status finished = segment.finish(); !finished) return failed(finished.error());
+    }
+    return {};
+  }
+
+  // The last entries point at what is there; a longer lie than that recovery has never met.
+  bool indexes_sound(Segment& segment) {
+    Result<OffsetIndexEntry> last = segment.offset_index().last(segment.path(kOffsetIndexSuffix));
+    Result<TimeIndexEntry> time = segment.time_index().last(segment.path(kTimeIndexSuffix));
+    Result<FileFd> fd = segment.file();
+    if (!last || !time || !fd) return false;
+    if (time->timestamp >= 0 && time->offset < segment.base_offset()) return false;
+    if (segment.time_index().file().entries() == 0) return false;
+    if (segment.offset_index().file().entries() == 0) return true;
+    if (last->position >= segment.size()) return false;
+    HeaderReader headers(parts_.files, *fd, last->position, segment.size());
+    return headers.next() == ReadStep::kBatch && headers.header().last_offset() == last->offset;
+  }
+
+  std::unexpected<std::string> damaged(Segment& segment, const ScanEnd& end, uint64_t size) const {
+    return std::unexpected(fmt::format(
+        "{}: bytes {} to {} (from offset {}) are no sound batches, although everything before offset {} "
+        "was on stable storage; they were left as they are: restore the file from a copy, or remove the "
+        "partition's entry from {} to give up what follows the damage",
+        segment.path(kLogSuffix), end.position, size, end.next_offset, options_.recovery_point,
+        kRecoveryPointCheckpoint));
+  }
+
+  // Reads the whole segment and fills its indexes again; with `full`, also checks that nothing but
+  // sound batches in ascending order is there, and gives them to the producer state and leader epochs.
+  Result<ScanEnd, std::string> scan(Segment& segment, int64_t expected, bool full) {
+    Result<FileFd> fd = segment.file();
+    if (!fd) return failed(fd.error());
+    uint64_t size = segment.size();
+    if (Status reset = segment.reset_for_scan(); !reset) return failed(reset.error());
+    if (full) (void)parts_.files.unlink(segment.path(kTransactionIndexSuffix));
+    SegmentPin pin(&segment);
+    BatchReader batches(parts_.files, *fd, 0, size);
+    ScanEnd end{0, expected, true};
+    ReadStep step = batches.next();
+    for (; step == ReadStep::kBatch; step = batches.next()) {
+      auto batch = proto::validate(batches.batch(), {proto::BatchOrigin::kLog, true});
+      if (!batch || !fits(*batch, segment, end.next_offset)) break;
+      Status taken = segment.note_append(*batch, parts_.config.index_interval_bytes);
+      if (taken && full) taken = take(*batch, segment);
+      if (taken) taken = segment.flush_indexes(false);
+      if (!taken) return failed(taken.error());
+      end.next_offset = batch->next_offset();
+      end.position = batches.position() + batch->size();
+    }
+    if (step == ReadStep::kFailed) return failed(batches.error());
+    end.whole = step == ReadStep::kEnd;
+    return end;
+  }
+
+  static bool fits(const proto::BatchView& batch, const Segment& segment, int64_t expected) {
+    int64_t last = batch.last_offset();
+    return batch.base_offset() >= expected && last >= batch.base_offset() &&
+           last < std::numeric_limits<int64_t>::max() &&
+           last - segment.base_offset() <= std::numeric_limits<int32_t>::max();
+  }
+
+  Status take(const proto::BatchView& batch, Segment& segment) {
+    int32_t epoch = batch.partition_leader_epoch();
+    if (epoch > parts_.epochs.latest() && parts_.epochs.assign(epoch, batch.base_offset())) {
+      parts_.epochs_dirty = true;
+    }
+    if (batch.has_producer_id()) return parts_.apply_to_producers(batch, segment);
+    parts_.producers->set_end_offset(batch.next_offset());
+    return {};
+  }
+
+  Loaded recover() {
+    size_t first = parts_.segment_index(options_.recovery_point);
+    int64_t first_base = parts_.segments[first]->base_offset();
+    if (Loaded rebuilt = rebuild_missing_indexes(first); !rebuilt) return rebuilt;
+    if (Loaded found = find_old_epochs(first); !found) return found;
+    parts_.epochs.truncate_from_end(first_base);
+    parts_.epochs_dirty = true;
+    // The state before the first segment that is scanned.
+    parts_.written_end = {first_base, first_base, 0};
+    parts_.next_offset = first_base;
+    parts_.log_start_offset = std::min(std::max(options_.log_start_offset, oldest_base()), first_base);
+    if (Status loaded = parts_.load_producers(); !loaded) return failed(loaded.error());
+    if (Loaded scanned = scan_from(first); !scanned) return scanned;
+    return sync_from(first);
+  }
+
+  int64_t oldest_base() const { return parts_.segments.front()->base_offset(); }
+
+  // Epochs that began before the scan starts come from the file. It may be older than the log (it is
+  // written without waiting for the disk): then they are looked up in the headers.
+  Loaded find_old_epochs(size_t first) {
+    if (first == 0) return {};
+    Result<FileFd> fd = parts_.segments[first]->file();
+    if (!fd) return failed(fd.error());
+    HeaderReader front(parts_.files, *fd, 0, parts_.segments[first]->size());
+    bool known = !epochs_missing_ && (front.next() != ReadStep::kBatch ||
+                                      front.header().partition_leader_epoch() ==
+                                          parts_.epochs.epoch_of(front.header().base_offset()));
+    if (known) return {};
+    parts_.epochs.load({});
+    for (size_t i = 0; i < first; ++i) {
+      Segment& segment = *parts_.segments[i];
+      Result<FileFd> file = segment.file();
+      if (!file) return failed(file.error());
+      HeaderReader headers(parts_.files, *file, 0, segment.size());
+      ReadStep step = headers.next();
+      for (; step == ReadStep::kBatch; step = headers.next()) {
+        int32_t epoch = headers.header().partition_leader_epoch();
+        if (epoch > parts_.epochs.latest()) parts_.epochs.assign(epoch, headers.header().base_offset());
+      }
+      if (step == ReadStep::kFailed) return failed(headers.error());
+    }
+    return {};
+  }
+
+  Loaded scan_from(size_t first) {
+    int64_t next = parts_.segments[first]->base_offset();
+    for (size_t i = first; i < parts_.segments.size(); ++i) {
+      Segment& segment = *parts_.segments[i];
+      uint64_t size = segment.size();
+      if (i > first) {
+        parts_.producers->set_end_offset(segment.base_offset());
+        if (Status wrote = parts_.write_snapshot(segment.base_offset()); !wrote) {
+          return failed(wrote.error());
+        }
+      }
+      Result<ScanEnd, std::string> end = scan(segment, std::max(next, segment.base_offset()), true);
+      if (!end) return std::unexpected(end.error());
+      next = end->next_offset;
+      if (end->whole) continue;
+      if (next < options_.recovery_point) return damaged(segment, *end, size);
+      if (Status cut = segment.truncate(end->position); !cut) return failed(cut.error());
+      if (Loaded dropped = drop_segments_after(i); !dropped) return dropped;
+    }
+    if (next < options_.recovery_point && next > options_.log_start_offset) {
+      return std::unexpected(fmt::format(
+          "{}: the log ends at offset {}, although everything before offset {} was on stable storage: "
+          "segment files are missing; restore them, or remove the partition's entry from {} to go on "
+          "without them",
+          *parts_.directory, next, options_.recovery_point, kRecoveryPointCheckpoint));
+    }
+    for (auto& segment : parts_.segments) segment->set_written(segment->size());
+    parts_.next_offset = next;
+    return {};
+  }
+
+  Loaded drop_segments_after(size_t last) {
+    while (parts_.segments.size() > last + 1) {
+      Segment& segment = parts_.active();
+      for (const char* suffix :
+           {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix, kTransactionIndexSuffix}) {
+        Status removed = parts_.files.unlink(segment.path(suffix));
+        if (!removed && removed.error().code != ENOENT) return failed(removed.error());
+      }
+      parts_.segments.pop_back();
+    }
+    return {};
+  }
+
+  // What was read may be in the page cache only: it counts as synced when it is.
+  Loaded sync_from(size_t first) {
+    for (size_t i = first; i < parts_.segments.size(); ++i) {
+      Segment& segment = *parts_.segments[i];
+      if (i + 1 < parts_.segments.size()) {
+        if (Status finished = segment.finish(); !finished) return failed(finished.error());
+      }
+      Result<FileFd> fd = segment.file();
+      if (!fd) return failed(fd.error());
+      if (Status synced = parts_.files.sync(*fd); !synced) return failed(synced.error());
+    }
+    Status synced = parts_.files.sync_directory(*parts_.directory);
+    if (!synced) return failed(synced.error());
+    return {};
+  }
+
+  // The rest of the state follows from the segments and the log's end.
+  Loaded settle() {
+    int64_t start = std::max(options_.log_start_offset, oldest_base());
+    if (start > parts_.next_offset) {
+      // Everything that is left was deleted by raising the log start.
+      parts_.producers.reset();
+      for (auto& segment : parts_.segments) {
+        (void)parts_.files.unlink(segment->path(kLogSuffix));
+        (void)parts_.files.unlink(segment->path(kOffsetIndexSuffix));
+        (void)parts_.files.unlink(segment->path(kTimeIndexSuffix));
+        (void)parts_.files.unlink(segment->path(kTransactionIndexSuffix));
+      }
+      parts_.segments.clear();
+      if (Loaded empty = start_empty(start); !empty) return empty;
+      parts_.next_offset = start;
+    }
+    parts_.log_start_offset = start;
+    parts_.written_end = {parts_.next_offset, parts_.active().base_offset(), parts_.active().size()};
+    parts_.synced_end = parts_.written_end;
+    if (parts_.epochs.truncate_from_end(parts_.next_offset)) parts_.epochs_dirty = true;
+    if (parts_.epochs.truncate_from_start(start)) parts_.epochs_dirty = true;
+    if (Status flushed = parts_.flush_epochs(); !flushed) return failed(flushed.error());
+    return drop_stray_snapshots();
+  }
+
+  // Snapshots past the end describe what is no longer there; of those that start no segment only the
+  // newest is of use.
+  Loaded drop_stray_snapshots() {
+    std::vector<int64_t> kept;
+    for (size_t i = 0; i < parts_.snapshots.size(); ++i) {
+      int64_t offset = parts_.snapshots[i];
+      bool newest = i + 1 == parts_.snapshots.size() ||
+                    parts_.snapshots[i + 1] > parts_.next_offset;
+      bool starts_segment =
+          parts_.segments[parts_.segment_index(offset)]->base_offset() == offset;
+      if (offset <= parts_.next_offset && (newest || starts_segment)) {
+        kept.push_back(offset);
+        continue;
+      }
+      (void)parts_.files.unlink(parts_.path(segment_file_name(offset, kSnapshotSuffix)));
+    }
+    parts_.snapshots = std::move(kept);
+    return {};
+  }
+
+  Log::Parts& parts_;
+  const LoadOptions& options_;
+  PartitionFiles files_;
+  bool epochs_missing_ = false;
+};
+
+}  // namespace
+
+Loaded load_log_parts(Log::Parts& parts, const LoadOptions& options) {
+  return Loader(parts, options).run();
+}
+
+}  // namespace pelton::storage

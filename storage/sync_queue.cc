@@ -1,0 +1,190 @@
+#include "storage/sync_queue.h"
+
+#include <algorithm>
+
+#include "storage/drain.h"
+#include "storage/log_parts.h"
+
+namespace pelton::storage {
+namespace {
+
+// The first segment with bytes that are not synced. A synced end at the end of a closed segment is the
+// beginning of the next.
+size_t first_unsynced(Log::Parts& log) {
+  size_t at = log.segment_index(log.synced_end.offset);
+  return std::min(at, log.segments.size() - 1);
+}
+
+// A synced log whose end lies behind a new name needs that name on disk as well, and everything between.
+bool needs_directory_sync(Log::Parts& log) {
+  if (!log.config.synced()) return false;
+  for (size_t i = first_unsynced(log); i < log.segments.size(); ++i) {
+    if (!log.segments[i]->name_durable()) return true;
+  }
+  return first_unsynced(log) + 1 != log.segments.size();
+}
+
+}  // namespace
+
+FileSync::FileSync(SyncQueue& queue_)
+    : queue(queue_), op(Completion::bind<&FileSync::on_done>(this)) {}
+
+DirectorySync::DirectorySync(SyncQueue& queue_, std::string path_)
+    : queue(queue_), path(std::move(path_)), op(Completion::bind<&DirectorySync::on_done>(this)) {}
+
+DirectorySync::~DirectorySync() = default;
+
+SyncQueue::SyncQueue(Io& io, StorageCounters& counters) : io_(io), counters_(counters) {}
+
+SyncQueue::~SyncQueue() {
+  drain(io_, [this] { return busy(); });
+  for (auto& directory : directories_) io_.files().close(directory->directory);
+}
+
+bool SyncQueue::busy() const {
+  bool running = !running_file_syncs_.empty();
+  for (const auto& directory : directories_) running |= directory->running;
+  return running;
+}
+
+Result<DirectorySync*> SyncQueue::directory(const std::string& path) {
+  for (auto& known : directories_) {
+    if (known->path == path) return known.get();
+  }
+  Result<FileFd> fd = io_.files().open(path, OpenMode::kDirectory);
+  if (!fd) return std::unexpected(fd.error());
+  directories_.push_back(std::make_unique<DirectorySync>(*this, path));
+  directories_.back()->directory = *fd;
+  return directories_.back().get();
+}
+
+void SyncQueue::want(Log::Parts& log, int64_t offset) {
+  if (log.failed || log.closed) return;
+  log.sync_goal = std::max(log.sync_goal, offset);
+  if (!log.sync_in_flight && !log.ListHook<SyncTag>::is_linked()) wanted_.push_back(log);
+}
+
+void SyncQueue::forget(Log::Parts& log) {
+  if (log.file_sync != nullptr) log.file_sync->log = nullptr;
+  log.file_sync = nullptr;
+  if (log.ListHook<SyncTag>::is_linked()) log.ListHook<SyncTag>::unlink();
+}
+
+// Sends each wanted log on its way: to its directory's next sync, or to `single`.
+void SyncQueue::sort_wanted(SyncList& single) {
+  size_t count = running_file_syncs_.size();
+  while (!wanted_.empty()) {
+    Log::Parts& log = wanted_.front();
+    wanted_.pop_front();
+    if (log.failed || log.written_end.offset <= log.synced_end.offset) continue;
+    if (needs_directory_sync(log)) {
+      log.directory_sync->waiting.push_back(log);
+    } else {
+      single.push_back(log);
+      ++count;
+    }
+  }
+  if (count <= kMaxFileSyncs) return;
+  while (!single.empty()) {
+    Log::Parts& log = single.front();
+    single.pop_front();
+    log.directory_sync->waiting.push_back(log);
+  }
+}
+
+void SyncQueue::start() {
+  SyncList single;
+  sort_wanted(single);
+  while (!single.empty()) {
+    Log::Parts& log = single.front();
+    single.pop_front();
+    start_file_sync(log);
+  }
+  for (auto& directory : directories_) {
+    if (!directory->running && !directory->waiting.empty()) start_directory_sync(*directory);
+  }
+}
+
+void SyncQueue::start_file_sync(Log::Parts& log) {
+  size_t at = first_unsynced(log);
+  Segment& segment = *log.segments[at];
+  Result<FileFd> fd = segment.file();
+  if (!fd) {
+    log.fail(fd.error());
+    log.storage.appends->mark_dirty(log);
+    return;
+  }
+  if (idle_file_syncs_.empty()) idle_file_syncs_.push_back(std::make_unique<FileSync>(*this));
+  running_file_syncs_.push_back(std::move(idle_file_syncs_.back()));
+  idle_file_syncs_.pop_back();
+  FileSync& sync = *running_file_syncs_.back();
+  sync.log = &log;
+  sync.pin = SegmentPin(&segment);
+  bool last = at + 1 == log.segments.size();
+  int64_t next_base = last ? 0 : log.segments[at + 1]->base_offset();
+  sync.covers = last ? log.written_end : LogPosition{next_base, next_base, 0};
+  log.file_sync = &sync;
+  log.sync_in_flight = true;
+  log.unsynced_records = 0;
+  ++counters_.syncs;
+  io_.sync(*fd, sync.op);
+}
+
+void SyncQueue::start_directory_sync(DirectorySync& directory) {
+  directory.covered.swap(directory.waiting);
+  for (Log::Parts& log : directory.covered) {
+    log.sync_covers = log.written_end;
+    log.sync_in_flight = true;
+    log.unsynced_records = 0;
+  }
+  directory.running = true;
+  ++counters_.file_system_syncs;
+  io_.sync_file_system(directory.directory, directory.op);
+}
+
+void FileSync::on_done(int32_t result) {
+  Log::Parts* done = std::exchange(log, nullptr);
+  pin.reset();
+  auto& running = queue.running_file_syncs_;
+  auto self = std::find_if(running.begin(), running.end(),
+                           [this](const auto& sync) { return sync.get() == this; });
+  queue.idle_file_syncs_.push_back(std::move(*self));
+  running.erase(self);
+  SyncQueue& syncs = queue;
+  if (done != nullptr) {
+    done->file_sync = nullptr;
+    syncs.finish(*done, covers, result);
+  }
+  syncs.start();
+}
+
+void DirectorySync::on_done(int32_t result) {
+  running = false;
+  while (!covered.empty()) {
+    Log::Parts& log = covered.front();
+    covered.pop_front();
+    if (result >= 0) {
+      for (auto& segment : log.segments) {
+        if (segment->base_offset() <= log.sync_covers.segment_base) segment->set_name_durable();
+      }
+    }
+    queue.finish(log, log.sync_covers, result);
+  }
+  queue.start();
+}
+
+// The observer may do anything to the log, even destroy it: it is told last.
+void SyncQueue::finish(Log::Parts& log, const LogPosition& covers, int32_t result) {
+  log.sync_in_flight = false;
+  if (log.failed || log.closed) return;
+  if (result < 0) {
+    log.fail({-result});
+    log.tell_failure();
+    return;
+  }
+  if (covers.offset > log.synced_end.offset) log.synced_end = covers;
+  if (log.synced_end.offset < log.sync_goal) want(log, log.sync_goal);
+  log.observer.on_synced();
+}
+
+}  // namespace pelton::storage
