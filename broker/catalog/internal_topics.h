@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "broker/catalog/topic_changes.h"
+#include "broker/config/broker_config.h"
 #include "broker/request.h"
 
 namespace pelton::broker {
@@ -12,6 +14,9 @@ inline constexpr std::string_view kTransactionsTopic = "__transaction_state";
 inline constexpr std::string_view kShareStateTopic = "__share_group_state";
 
 bool is_internal_topic(std::string_view name);
+
+// How the broker makes one of them.
+NewTopic internal_topic(std::string_view name, const BrokerConfig& config);
 
 // Creates the topic when the catalog has not got it, then runs `next` on the shard that called. At once
 // when it is there. When it could not be created `next` runs all the same and does not find it.

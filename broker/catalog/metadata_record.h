@@ -35,6 +35,12 @@ class MetadataRecords {
     CHECK(out.written() == body.size(), "a metadata record's size is exact");
   }
 
+  // A record that is encoded already, frame included.
+  void add_value(Bytes value) {
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+    ends_.push_back(bytes_.size());
+  }
+
   size_t count() const { return ends_.size(); }
   bool empty() const { return ends_.empty(); }
   size_t bytes() const { return bytes_.size(); }

@@ -9,8 +9,8 @@
 //
 // How the server uses it (server.cc), all before the listeners open:
 //   1. on shard 0, or before the loops run:  auto writer = CatalogWriter::open(here);    // blocking
-//      here.catalog_writer = writer->get();
-//   2. on every shard:  here.catalog = writer.snapshot();  here.partitions->apply(*here.catalog);
+//      here.catalog_writer = writer.get();
+//   2. on every shard:  here.catalog = writer.snapshot();  here.partitions->apply(here.catalog);
 //   3. on shard 0, when all have done so:  writer.start();
 //   Shutdown, on shard 0:  writer.stop() when nothing will ask for changes any more (what waits is
 //   answered with an error); metadata_log() goes into the checkpoints like every partition; then close().
@@ -53,7 +53,7 @@ class CatalogWriter {
   ~CatalogWriter();
 
   std::shared_ptr<const CatalogSnapshot> snapshot() const { return snapshot_; }
-  const CatalogReplay& state() const { return replay_; }
+  const CatalogReplay& state() const { return *replay_; }
   void start();
   void stop();
   Status close();
@@ -86,29 +86,25 @@ class CatalogWriter {
 
   explicit CatalogWriter(BrokerShard& here);
   Result<void, std::string> load();
-  Result<void, std::string> replay_checkpoint();
-  Result<void, std::string> replay_log();
-  void bootstrap();
-  void register_broker();
+  void continue_log(bool empty, const std::vector<std::vector<uint8_t>>& bootstrap);
 
+  void wake_when_idle();
   void on_turn(int32_t);
   void plan_round();
-  bool append_planned(MetadataRecords& records);
+  bool take(CatalogChange& change);
   void append(std::vector<uint8_t> batch);
+  void commit();
   void on_committed(proto::ErrorCode error);
   void publish();
-  void on_applied();
   void finish_round(proto::ErrorCode error);
-  void fail_all(Changes& changes, proto::ErrorCode error);
-  void wake_when_idle();
+  void end_all(Changes& changes, proto::ErrorCode error);
   void hand_out_producer_ids();
   void on_producer_ids(proto::ErrorCode error, int64_t first);
 
   BrokerShard& here_;
-  CatalogReplay replay_;
+  std::unique_ptr<CatalogReplay> replay_;
   std::unique_ptr<Partition> log_;
   std::shared_ptr<const CatalogSnapshot> snapshot_;
-  int32_t leader_epoch_ = 1;
 
   Changes waiting_;
   size_t waiting_count_ = 0;
@@ -118,6 +114,7 @@ class CatalogWriter {
   std::vector<std::unique_ptr<Publication>> publications_;
   size_t acks_missing_ = 0;
   Completion turn_ = Completion::bind<&CatalogWriter::on_turn>(this);
+  bool any_shard_failed_ = false;
   bool started_ = false;
   bool busy_ = false;    // a round is under way
   bool stopped_ = false;

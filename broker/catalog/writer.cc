@@ -1,0 +1,285 @@
+#include "broker/catalog/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "broker/catalog/metadata_log.h"
+#include "broker/catalog/registration.h"
+#include "broker/partition_set.h"
+#include "proto/messages/metadata_records.h"
+#include "reactor/base/log.h"
+
+namespace pelton::broker {
+namespace {
+
+using proto::ErrorCode;
+
+// A change is one batch, so that it is there as a whole or not at all after a crash.
+constexpr size_t kMaxChangeBytes = 8 << 20;
+// Changes that go together in one round.
+constexpr size_t kMaxRoundChanges = 256;
+constexpr size_t kMaxRoundBytes = 16 << 20;
+constexpr int64_t kProducerIdBlock = 1'000;
+// Ids left in the block when the next one is asked for.
+constexpr int64_t kProducerIdReserve = 100;
+
+}  // namespace
+
+// Moves the end of the ids that were ever given out.
+class CatalogWriter::ProducerIdBlock final : public CatalogChange {
+ public:
+  explicit ProducerIdBlock(CatalogWriter& writer) : writer_(writer) {}
+
+  void plan(const CatalogReplay& state, MetadataRecords& records) override {
+    first_ = state.next_producer_id();
+    int32_t node_id = writer_.here_.config.node_id;
+    const BrokerRegistration* broker = state.broker(node_id);
+    proto::ProducerIdsRecord record;
+    record.broker_id = proto::BrokerId(node_id);
+    record.broker_epoch = broker == nullptr ? -1 : broker->epoch;
+    record.next_producer_id = first_ + kProducerIdBlock;
+    records.add(record);
+  }
+  void done(ErrorCode error) override { writer_.on_producer_ids(error, first_); }
+
+ private:
+  CatalogWriter& writer_;
+  int64_t first_ = 0;
+};
+
+CatalogWriter::CatalogWriter(BrokerShard& here) : here_(here) {
+  replay_ = std::make_unique<CatalogReplay>(here.shard.count(), here.config.log_defaults);
+  commit_.owner = this;
+  commit_.done = [](void* self, ErrorCode error) {
+    static_cast<CatalogWriter*>(self)->on_committed(error);
+  };
+  for (ShardId shard = 0; shard < here.shard.count(); ++shard) {
+    publications_.push_back(std::make_unique<Publication>());
+    publications_.back()->writer = this;
+  }
+}
+
+CatalogWriter::~CatalogWriter() {
+  CHECK(waiting_.empty() && round_.empty(), "stop() and close() the catalog's writer first");
+  if (log_ != nullptr) log_->retire(ErrorCode::kNotLeaderOrFollower);
+}
+
+Result<std::unique_ptr<CatalogWriter>, std::string> CatalogWriter::open(BrokerShard& here) {
+  CHECK(here.shard.id() == kCatalogShard);
+  std::unique_ptr<CatalogWriter> writer(new CatalogWriter(here));
+  if (auto done = writer->load(); !done) return std::unexpected(done.error());
+  return writer;
+}
+
+Result<void, std::string> CatalogWriter::load() {
+  auto opened = open_metadata_log(here_, *replay_);
+  if (!opened) return std::unexpected(opened.error());
+  log_ = std::move(opened->partition);
+  continue_log(opened->empty, opened->bootstrap);
+  snapshot_ = replay_->snapshot();
+  return {};
+}
+
+// What a start adds is applied at once: nobody has seen the catalog yet, and everything later is behind
+// it in the log.
+void CatalogWriter::continue_log(bool empty, const std::vector<std::vector<uint8_t>>& bootstrap) {
+  MetadataRecords records;
+  if (empty) {
+    append(leader_change_batch(here_.config.node_id, log_->leader_epoch(), here_.shard.io().wall_ms()));
+    for (const auto& value : bootstrap) records.add_value(value);
+    if (bootstrap.empty()) {
+      records.add(proto::FeatureLevelRecord{.name = kMetadataVersionFeature,
+                                            .feature_level = kMetadataVersion});
+    }
+  }
+  // A transaction that its writer did not live to end.
+  if (replay_->in_transaction()) records.add(proto::AbortTransactionRecord{});
+  auto next = log_->log().next_offset() + static_cast<int64_t>(records.count());
+  plan_registration(*replay_, here_, next, records);
+  plan_leaders(*replay_, here_.config.node_id, records);
+  if (!records.empty()) append(records.batch(here_.shard.io().wall_ms(), log_->leader_epoch()));
+  if (!in_flight_.empty()) commit();
+}
+
+void CatalogWriter::start() {
+  started_ = true;
+  wake_when_idle();
+}
+
+void CatalogWriter::stop() {
+  stopped_ = true;
+  end_all(waiting_, ErrorCode::kNotController);
+  waiting_count_ = 0;
+  on_producer_ids(ErrorCode::kCoordinatorNotAvailable, 0);
+}
+
+Status CatalogWriter::close() {
+  CHECK(stopped_);
+  log_->retire(ErrorCode::kNotLeaderOrFollower);
+  return log_->log().close();
+}
+
+bool CatalogWriter::submit(std::unique_ptr<CatalogChange> change) {
+  if (stopped_ || failed_ || waiting_count_ == kMaxWaiting) return false;
+  waiting_.push_back(*change.release());
+  ++waiting_count_;
+  wake_when_idle();
+  return true;
+}
+
+void CatalogWriter::wake_when_idle() {
+  if (started_ && !busy_ && !waiting_.empty() && !turn_.pending()) here_.shard.loop().post(turn_);
+}
+
+void CatalogWriter::on_turn(int32_t) {
+  if (!busy_ && !waiting_.empty()) plan_round();
+}
+
+void CatalogWriter::plan_round() {
+  busy_ = true;
+  any_shard_failed_ = false;
+  size_t changes = 0, bytes = 0;
+  while (!waiting_.empty() && changes < kMaxRoundChanges && bytes < kMaxRoundBytes) {
+    CatalogChange& change = waiting_.front();
+    waiting_.pop_front();
+    --waiting_count_;
+    round_.push_back(change);
+    ++changes;
+    if (!take(change)) break;
+    if (!in_flight_.empty()) bytes += in_flight_.back().size();
+  }
+  if (failed_) return finish_round(ErrorCode::kKafkaStorageError);
+  if (in_flight_.empty()) return finish_round(ErrorCode::kNone);
+  commit();
+}
+
+// Plans one change and appends and applies its records. False: the log has failed.
+bool CatalogWriter::take(CatalogChange& change) {
+  MetadataRecords records;
+  change.plan(*replay_, records);
+  if (records.empty()) return true;
+  if (records.bytes() > kMaxChangeBytes) {
+    change.unlink();
+    change.done(ErrorCode::kPolicyViolation);
+    delete &change;
+    return true;
+  }
+  append(records.batch(here_.shard.io().wall_ms(), log_->leader_epoch()));
+  return !failed_;
+}
+
+// The bytes stay in in_flight_ until they are committed. Replays them too: what comes next in this round
+// is planned against it; nobody else sees it before publish().
+void CatalogWriter::append(std::vector<uint8_t> batch) {
+  in_flight_.push_back(std::move(batch));
+  std::vector<uint8_t>& bytes = in_flight_.back();
+  auto appended =
+      log_->append(bytes, storage::AppendOrigin::kCoordinator, here_.shard.io().wall_ms());
+  if (appended.error != ErrorCode::kNone) {
+    log_error("the metadata log takes nothing more: {}", proto::name(appended.error));
+    in_flight_.pop_back();
+    failed_ = true;
+    return;
+  }
+  auto applied = replay_->apply_batch(bytes);
+  CHECK(applied.has_value(), applied ? "" : applied.error().c_str());
+}
+
+void CatalogWriter::commit() {
+  busy_ = true;
+  commit_.offset = log_->log().next_offset();
+  log_->wait_committed(commit_);
+}
+
+void CatalogWriter::on_committed(ErrorCode error) {
+  in_flight_.clear();
+  if (error != ErrorCode::kNone) {
+    if (!stopped_) log_error("the metadata log could not be written: {}", proto::name(error));
+    failed_ = true;
+    return finish_round(ErrorCode::kKafkaStorageError);
+  }
+  if (round_.empty()) return finish_round(ErrorCode::kNone);  // what the start added
+  publish();
+}
+
+void CatalogWriter::publish() {
+  snapshot_ = replay_->snapshot();
+  acks_missing_ = publications_.size();
+  for (size_t shard = 0; shard < publications_.size(); ++shard) {
+    publications_[shard]->snapshot = snapshot_;
+    here_.shard.send(static_cast<ShardId>(shard), publications_[shard]->to_shard);
+  }
+}
+
+void CatalogWriter::Publication::on_shard(Shard& there) {
+  auto& broker = there.context<BrokerShard>();
+  broker.catalog = std::move(snapshot);
+  auto applied = broker.partitions->apply(broker.catalog);
+  failed = !applied;
+  if (failed) log_error("shard {}: {}", there.id(), applied.error());
+  there.send(kCatalogShard, back);
+}
+
+void CatalogWriter::Publication::on_back(Shard&) {
+  writer->any_shard_failed_ |= failed;
+  if (--writer->acks_missing_ > 0) return;
+  writer->finish_round(writer->any_shard_failed_ ? ErrorCode::kKafkaStorageError : ErrorCode::kNone);
+}
+
+void CatalogWriter::finish_round(ErrorCode error) {
+  Changes round;
+  round.swap(round_);
+  busy_ = false;
+  end_all(round, error);
+  if (failed_) {
+    end_all(waiting_, ErrorCode::kKafkaStorageError);
+    waiting_count_ = 0;
+  }
+  wake_when_idle();
+}
+
+void CatalogWriter::end_all(Changes& changes, ErrorCode error) {
+  while (!changes.empty()) {
+    std::unique_ptr<CatalogChange> change(&changes.front());
+    changes.pop_front();
+    change->done(error);
+  }
+}
+
+void CatalogWriter::next_producer_id(ProducerIdWaiter& waiter) {
+  producer_id_waiters_.push_back(waiter);
+  hand_out_producer_ids();
+}
+
+void CatalogWriter::hand_out_producer_ids() {
+  while (!producer_id_waiters_.empty() && next_producer_id_ < producer_id_block_end_) {
+    ProducerIdWaiter& waiter = producer_id_waiters_.front();
+    producer_id_waiters_.pop_front();
+    waiter.ready(waiter.owner, ErrorCode::kNone, next_producer_id_++);
+  }
+  bool low = producer_id_block_end_ - next_producer_id_ < kProducerIdReserve;
+  if (!low || block_requested_) return;
+  block_requested_ = true;
+  if (!submit(std::make_unique<ProducerIdBlock>(*this))) {
+    on_producer_ids(ErrorCode::kCoordinatorLoadInProgress, 0);
+  }
+}
+
+void CatalogWriter::on_producer_ids(ErrorCode error, int64_t first) {
+  block_requested_ = false;
+  if (error == ErrorCode::kNone) {
+    next_producer_id_ = first;
+    producer_id_block_end_ = first + kProducerIdBlock;
+    return hand_out_producer_ids();
+  }
+  auto waiters = std::move(producer_id_waiters_);
+  while (!waiters.empty()) {
+    ProducerIdWaiter& waiter = waiters.front();
+    waiters.pop_front();
+    waiter.ready(waiter.owner, error, -1);
+  }
+}
+
+}  // namespace pelton::broker

@@ -1,0 +1,72 @@
+#include "broker/topology.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "broker/request.h"
+
+namespace pelton::broker {
+namespace {
+
+// A client that came over IPv4 to a dual stack socket dialled the IPv4 address.
+std::string_view dialled_host(const SocketAddress& address) {
+  constexpr std::string_view kMapped = "::ffff:";
+  std::string_view host = address.host;
+  return host.starts_with(kMapped) ? host.substr(kMapped.size()) : host;
+}
+
+BrokerNode make_node(const ConnectionInfo& connection, const BrokerConfig& config) {
+  BrokerNode node;
+  node.id = proto::BrokerId(config.node_id);
+  if (!config.rack.empty()) node.rack = config.rack;
+  auto listener = std::ranges::find(config.listeners, connection.listener, &ListenerConfig::name);
+  if (listener != config.listeners.end() && !listener->advertised_host.empty()) {
+    node.host = listener->advertised_host;
+    node.port = listener->advertised_port;
+  } else {
+    node.host = dialled_host(connection.dialled);
+    node.port = connection.dialled.port;
+  }
+  return node;
+}
+
+std::span<proto::BrokerId> to_ids(const std::vector<int32_t>& brokers, proto::Arena& arena) {
+  auto ids = arena.array<proto::BrokerId>(brokers.size());
+  std::ranges::transform(brokers, ids.begin(), [](int32_t id) { return proto::BrokerId(id); });
+  return ids;
+}
+
+}  // namespace
+
+Topology::Topology(const CatalogSnapshot& snapshot, const ConnectionInfo& connection,
+                   const BrokerConfig& config)
+    : snapshot_(snapshot), self_(make_node(connection, config)) {}
+
+const BrokerNode* Topology::coordinator(std::string_view internal_topic, int32_t partition) const {
+  const PartitionInfo* info = snapshot_.find_partition(internal_topic, partition);
+  return info != nullptr && leader(*info) == self_.id ? &self_ : nullptr;
+}
+
+proto::BrokerId Topology::leader(const PartitionInfo& partition) const {
+  return partition.leader == self_.id.value ? self_.id : proto::BrokerId(-1);
+}
+
+std::span<proto::BrokerId> Topology::replicas(const PartitionInfo& partition,
+                                              proto::Arena& arena) const {
+  return to_ids(partition.replicas, arena);
+}
+
+std::span<proto::BrokerId> Topology::in_sync(const PartitionInfo& partition,
+                                             proto::Arena& arena) const {
+  return to_ids(partition.isr, arena);
+}
+
+std::span<proto::BrokerId> Topology::offline(const PartitionInfo& partition,
+                                             proto::Arena& arena) const {
+  std::vector<int32_t> missing = partition.replicas;
+  std::erase(missing, self_.id.value);
+  return to_ids(missing, arena);
+}
+
+}  // namespace pelton::broker
