@@ -25,7 +25,7 @@
 #include "proto/frame.h"
 #include "proto/wire.h"
 #include "reactor/base/intrusive_list.h"
-#include "reactor/send_queue.h"
+#include "reactor/send_piece.h"
 #include "reactor/shard.h"
 
 namespace pelton::broker {

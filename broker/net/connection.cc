@@ -120,7 +120,7 @@ void Connection::on_sent(Request& request, SendEnd end) {
   set_.give_back(request);
   if (closed_) return end_if_done();
   if (end == SendEnd::kDiskFailed) return close("its data could not be read from the disk");
-  if (end == SendEnd::kPeerFailed) return close(nullptr);
+  if (end != SendEnd::kSent) return close(nullptr);
   update_reading();
   end_if_done();
 }

@@ -10,7 +10,7 @@
 
 #include "broker/net/frame_reader.h"
 #include "broker/request.h"
-#include "reactor/send_queue.h"
+#include "reactor/socket.h"
 #include "reactor/timer_wheel.h"
 
 namespace pelton::broker {

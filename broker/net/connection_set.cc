@@ -10,25 +10,29 @@ namespace pelton::broker {
 namespace {
 
 constexpr uint64_t kAcceptRetryNs = 100'000'000;
-// A shard's budget for frames larger than a receive buffer, when queued.max.request.bytes is not set: an
-// eighth of the machine's memory over all shards.
-constexpr size_t kLeastBudget = 64 * 1024 * 1024;
+constexpr size_t kKeptBuffers = 8 * 1024 * 1024;
+constexpr size_t kLeastLimit = 64 * 1024 * 1024;
 
-size_t receive_budget(const BrokerConfig& config, size_t shards) {
+// Memory of a shard's large frames, when queued.max.request.bytes does not set it: its share of an eighth
+// of the machine's.
+size_t buffer_limit(const BrokerConfig& config, size_t shards) {
   if (config.queued_max_request_bytes > 0)
     return std::max(static_cast<size_t>(config.queued_max_request_bytes) / shards,
                     static_cast<size_t>(config.socket_request_max_bytes));
   size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
                   static_cast<size_t>(sysconf(_SC_PAGESIZE));
   // Never less than one frame of the largest size: it could never be read.
-  return std::max({memory / 8 / shards, kLeastBudget,
+  return std::max({memory / 8 / shards, kLeastLimit,
                    2 * static_cast<size_t>(config.socket_request_max_bytes)});
 }
 
 }  // namespace
 
 ConnectionSet::ConnectionSet(BrokerShard& here)
-    : here_(here), receive_pool_(here.shard.io(), receive_budget(here.config, here.shard.count())) {
+    : here_(here),
+      buffers_(here.shard.loop(), buffer_limit(here.config, here.shard.count()), kKeptBuffers),
+      receive_pool_(here.shard.io(), buffers_) {
+  send_options_.buffers = &buffers_;
   if (here.config.send_path == "sendfile") send_options_.path = SendPath::kSendfile;
   if (here.config.send_path == "copy") send_options_.path = SendPath::kCopy;
 }

@@ -62,6 +62,7 @@ class ConnectionSet {
   };
 
   BrokerShard& here_;
+  BufferPool buffers_;           // frames beyond a receive buffer, file ranges read to be sent
   ReceivePool receive_pool_;
   SendOptions send_options_;
   LogLimiter protocol_errors_;

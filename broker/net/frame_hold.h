@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "reactor/base/bytes.h"
-#include "reactor/base/intrusive_list.h"
+#include "reactor/buffer_pool.h"
 #include "reactor/io.h"
 
 namespace pelton::broker {
@@ -20,8 +20,8 @@ struct FrameBlock {
   uint8_t* data = nullptr;
   size_t capacity = 0;
   uint32_t holds = 0;
-  bool leased = false;  // lent by the Io; else the pool's own memory, charged to its budget
-  Lease lease;
+  Lease lease;    // lent by the Io, unless:
+  Buffer buffer;  // of the shard's pool
   ReceivePool* pool = nullptr;
   FrameBlock* next_free = nullptr;
 };

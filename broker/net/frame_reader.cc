@@ -24,24 +24,22 @@ FrameReader::FrameReader(Io& io, SocketFd socket, ReceivePool& pool, FrameSink& 
       pool_(pool),
       sink_(sink),
       max_frame_bytes_(max_frame_bytes),
-      recv_(Completion::bind<&FrameReader::on_received>(this)) {
-  budget_.owner = this;
-  budget_.freed = [](void* self) { static_cast<FrameReader*>(self)->on_budget_freed(); };
-}
+      recv_(Completion::bind<&FrameReader::on_received>(this)),
+      buffer_(Completion::bind<&FrameReader::on_buffer>(this)) {}
 
 void FrameReader::resume() {
   paused_ = false;
-  if (stopped_ || parsing_ || recv_.done.pending() || budget_.is_linked()) return;
+  if (stopped_ || parsing_ || recv_.done.pending() || waits_for_buffer()) return;
   parse();
   if (!paused_ && !stopped_ && !recv_.done.pending()) receive();
 }
 
 void FrameReader::stop() {
   stopped_ = true;
-  budget_.unlink();
+  buffer_.unlink();
 }
 
-void FrameReader::on_budget_freed() {
+void FrameReader::on_buffer(int32_t) {
   if (!paused_) resume();
 }
 
@@ -52,11 +50,11 @@ void FrameReader::end(ReadEnd why) {
 }
 
 void FrameReader::receive() {
-  if (budget_.is_linked()) return;
+  if (waits_for_buffer()) return;
   into_own_ = false;
   if (frame_size_ > 0) {
     if (!make_room()) {
-      pool_.wait_for_budget(budget_);
+      pool_.wait(buffer_);
       return;
     }
     size_t room = std::min<size_t>(frame_->capacity, frame_size_) - frame_filled_;
@@ -83,7 +81,7 @@ void FrameReader::on_received(int32_t result) {
     if (stopped_) return;
     if (result == -ENOBUFS && leased) {
       current_ = pool_.acquire(kOwnReceiveBuffer);
-      if (!current_) return pool_.wait_for_budget(budget_);
+      if (!current_) return pool_.wait(buffer_);  // resume() receives again
       into_own_ = true;
       recv_.into = {current_->data, kOwnReceiveBuffer};
       return io_.recv(socket_, recv_);
@@ -121,8 +119,8 @@ void FrameReader::parse() {
     }
     if (frame_filled_ < frame_size_ && here > 0) {
       if (!make_room()) {
-        // The bytes stay where they are until the budget allows to move them.
-        pool_.wait_for_budget(budget_);
+        // The bytes stay where they are until there is room to move them to.
+        pool_.wait(buffer_);
         parsing_ = false;
         return;
       }

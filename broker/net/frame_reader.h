@@ -37,7 +37,7 @@ class FrameReader {
   void resume();
   // Nothing is delivered any more. The pending receive still has to end: see idle().
   void stop();
-  bool idle() const { return !recv_.done.pending(); }
+  bool idle() const { return !recv_.done.pending() && !buffer_.retry.pending(); }
   bool paused() const { return paused_; }
   bool mid_frame() const { return size_have_ > 0 || frame_size_ > 0; }
   int last_error() const { return last_error_; }
@@ -45,11 +45,12 @@ class FrameReader {
 
  private:
   void on_received(int32_t result);
-  void on_budget_freed();
+  void on_buffer(int32_t result);
   void end(ReadEnd why);
   void receive();
   bool make_room();            // room in the frame's buffer for at least one byte
   void parse();                // frames in the current receive buffer
+  bool waits_for_buffer() const { return buffer_.is_linked() || buffer_.retry.pending(); }
   bool take_size();            // the 4 size bytes, which may be split
   void emit(const FrameHold& hold, uint8_t* data, uint32_t size);
 
@@ -59,7 +60,7 @@ class FrameReader {
   FrameSink& sink_;
   uint32_t max_frame_bytes_;
   RecvOp recv_;
-  BudgetWaiter budget_;
+  BufferWaiter buffer_;         // in line for memory
   FrameHold current_;          // receive buffer being parsed
   size_t at_ = 0, filled_ = 0;
   FrameHold frame_;            // buffer of the frame being assembled

@@ -1,7 +1,7 @@
 #include "broker/net/receive_pool.h"
 
 #include <cstring>
-#include <new>
+#include <utility>
 
 #include "reactor/base/check.h"
 
@@ -14,53 +14,31 @@ void FrameHold::reset() {
 }
 
 ReceivePool::~ReceivePool() {
-  for (FrameBlock*& head : free_)
-    while (head != nullptr) {
-      FrameBlock* block = std::exchange(head, head->next_free);
-      delete[] block->data;
-      delete block;
-    }
-  while (free_shells_ != nullptr) delete std::exchange(free_shells_, free_shells_->next_free);
-}
-
-int ReceivePool::class_of(size_t capacity) {
-  size_t size = kSmallest;
-  for (int index = 0; index < kClasses; ++index, size *= 2)
-    if (capacity <= size) return index;
-  return -1;
+  while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
 }
 
 FrameBlock* ReceivePool::empty_block() {
-  if (free_shells_ == nullptr) {
-    auto* block = new FrameBlock;
-    block->pool = this;
-    return block;
-  }
-  return std::exchange(free_shells_, free_shells_->next_free);
+  if (free_ != nullptr) return std::exchange(free_, free_->next_free);
+  auto* block = new FrameBlock;
+  block->pool = this;
+  return block;
 }
 
 FrameHold ReceivePool::adopt(const Lease& lease) {
   FrameBlock* block = empty_block();
   block->data = lease.data;
   block->capacity = lease.size;
-  block->leased = true;
   block->lease = lease;
   return FrameHold(block);
 }
 
 FrameHold ReceivePool::acquire(size_t capacity) {
-  int index = class_of(capacity);
-  size_t size = index < 0 ? capacity : kSmallest << index;
-  if (size > budget_ - used_) return {};
-  used_ += size;
-  if (index >= 0 && free_[index] != nullptr) {
-    kept_ -= size;
-    return FrameHold(std::exchange(free_[index], free_[index]->next_free));
-  }
+  auto buffer = buffers_.acquire(capacity);
+  if (!buffer) return {};
   FrameBlock* block = empty_block();
-  block->data = new uint8_t[size];
-  block->capacity = size;
-  block->leased = false;
+  block->data = buffer->bytes().data();
+  block->capacity = buffer->bytes().size();
+  block->buffer = std::move(*buffer);
   return FrameHold(block);
 }
 
@@ -72,33 +50,12 @@ FrameHold ReceivePool::grow(const FrameHold& from, size_t used, size_t capacity)
 }
 
 void ReceivePool::release(FrameBlock* block) {
-  if (block->leased) {
-    io_.release(block->lease);
-    block->next_free = std::exchange(free_shells_, block);
-    return;
-  }
-  used_ -= block->capacity;
-  int index = class_of(block->capacity);
-  if (index >= 0 && kept_ + block->capacity <= kKeptBytes) {
-    kept_ += block->capacity;
-    block->next_free = std::exchange(free_[index], block);
+  if (block->buffer) {
+    block->buffer.reset();
   } else {
-    delete[] block->data;
-    block->data = nullptr;
-    block->next_free = std::exchange(free_shells_, block);
+    io_.release(block->lease);
   }
-  wake_waiters();
-}
-
-void ReceivePool::wake_waiters() {
-  // Those who wait again (the budget is spent again) go to the end of a new list, so this ends.
-  IntrusiveList<BudgetWaiter, BudgetTag> woken;
-  woken.swap(waiters_);
-  while (!woken.empty()) {
-    BudgetWaiter& waiter = woken.front();
-    woken.pop_front();
-    waiter.freed(waiter.owner);
-  }
+  block->next_free = std::exchange(free_, block);
 }
 
 }  // namespace pelton::broker
