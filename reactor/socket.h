@@ -1,17 +1,18 @@
 // SendQueue: what one connected socket still has to send, in order: bytes in memory and ranges of files,
 // with one driver that picks the way for each.
 //
-//   bytes alone            -> Io::send, submitted with the turn's system call; the pieces of all replies
-//                             of a turn go out together
+//   bytes alone            -> Io::send, submitted with the turn's system call; the bytes of all replies
+//                             that wait go out together
 //   bytes before a file    -> inline send, held back (MSG_MORE) until the file's first bytes follow
 //   a range in the page cache -> inline sendfile up to a quota a turn, then the next turn
 //   any other range        -> read off the shard's path into a pooled buffer, then sent from there
 //   a full socket          -> waits for writability
 //
-// Owner shard: the connection's. Lifetime: not destroyed while busy(). What a piece points to stays
-// until its end was told.
-// Invariants: every end is told exactly once, in order, and never inside add_*(); after a failure
-// nothing is sent any more. At most kMaxPieces pieces wait.
+// Owner shard: the connection's. Lifetime: not destroyed before it is idle(), nor from inside the end
+// of a reply. What a piece points to stays until its reply's end was told.
+// Invariants: every reply's end is told exactly once, in order, from flush(), abort() or a completion;
+// after a failure nothing is sent any more. How much is queued is bounded by the owner, which looks at
+// queued_bytes() before it adds a reply.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@
 #include "reactor/buffer_pool.h"
 #include "reactor/io.h"
 #include "reactor/loop.h"
-#include "reactor/piece_ring.h"
+#include "reactor/send_piece.h"
 
 namespace pelton {
 
@@ -32,75 +33,87 @@ enum class SendPath : uint8_t {
   kCopy,      // always read and send
 };
 
+struct SendOptions {
+  SendPath path = SendPath::kAuto;
+  BufferPool* buffers = nullptr;      // the shard's; needed
+  size_t turn_quota = size_t{2} << 20;  // file bytes handed to one socket in one turn
+};
+
+// Bytes handed to the kernel, by way. For the shard's metrics and for tests.
+struct SendCounters {
+  uint64_t memory_bytes = 0;
+  uint64_t sendfile_bytes = 0;
+  uint64_t read_bytes = 0;  // read from files to be sent
+};
+
 class SendQueue {
  public:
-  static constexpr size_t kMaxPieces = 4096;
-  // File bytes handed to one socket in one turn.
-  static constexpr size_t kTurnQuota = 2 << 20;
-
-  SendQueue(Loop& loop, BufferPool& buffers, SendPath path = SendPath::kAuto);
+  SendQueue(Loop& loop, SocketFd socket, const SendOptions& options);
   SendQueue(const SendQueue&) = delete;
   SendQueue& operator=(const SendQueue&) = delete;
   ~SendQueue();
 
-  void open(SocketFd socket) { socket_ = socket; }
+  // Adds to the reply that is being built.
+  void push(Bytes bytes);
+  void push(FileFd file, uint64_t position, uint64_t length);
+  // The reply is complete. After a failure or abort() its end is told at once.
+  void end_reply(SendReply& reply);
 
-  // Sent from the end of this turn on. `end` is told when the kernel has the piece's last byte, so a
-  // reply puts it on its last piece. False: the queue failed, was dropped, or is full; nothing was
-  // added and nothing will be told.
-  bool add_bytes(Bytes bytes, SendEnd end = {});
-  bool add_file(FileFd file, uint64_t position, uint64_t length, SendEnd end = {});
-
+  // Hands over what can be handed over now: call it once a turn, in kPhaseSend.
+  void flush();
   // Gives up what is queued: ends are told kDropped, at once or, when the kernel still uses a piece,
   // after that. Shut the socket down first, so that this is soon.
-  void drop();
+  void abort();
 
   // Not yet in the kernel's hands.
   uint64_t queued_bytes() const { return queued_bytes_; }
   size_t queued_pieces() const { return pieces_.size(); }
-  bool room_for(size_t pieces) const { return pieces_.size() + pieces <= kMaxPieces; }
-  // Something is queued, or an operation on the socket is pending.
-  bool busy() const { return !pieces_.empty() || operation_pending(); }
-  // A send failed or drop() was called.
+  // Nothing is queued and no operation is pending.
+  bool idle() const { return pieces_.empty() && !operation_pending(); }
+  // A send failed or abort() was called.
   bool failed() const { return failed_; }
+  const SendCounters& counters() const { return counters_; }
 
  private:
-  static constexpr int kMaxVectors = 16;
+  static constexpr size_t kMaxVectors = 16;
   // Asked of the page cache, and given to sendfile, at once.
-  static constexpr size_t kSendfileChunk = 1 << 20;
-  static constexpr size_t kReadChunk = 128 * 1024;
+  static constexpr uint64_t kSendfileChunk = 1 << 20;
+  static constexpr uint64_t kReadChunk = 128 * 1024;
 
-  bool add(const SendPiece& piece);
+  void push(const SendPiece& piece);
   bool operation_pending() const;
-  void on_turn_end();
   void drive();
   bool step();
-
   bool send_bytes();
-  int gather(bool& file_follows);
+  size_t gather(bool& file_follows);
   bool send_file();
-  bool read_file(const SendPiece& piece);
+  bool sent_by_file(int64_t result, uint64_t asked);
+  bool read_file();
   void wait_writable();
   void advance(uint64_t bytes);
+  void pop_finished();
 
   void on_sent(int32_t result);
   void on_writable(int32_t result);
   void on_read(int32_t result);
-  void on_next_turn(int32_t);
+  void on_go_on(int32_t result);
 
-  void tell_apart(const SendPiece& piece);
-  void fail(SendResult first);
+  bool end_if_aborted();
+  void fail(SendEnd first);
 
   Loop& loop_;
   BufferPool& buffers_;
-  SocketFd socket_ = -1;
+  SocketFd socket_;
   SendPath path_;
   bool failed_ = false;
-  bool dropped_ = false;
-  bool telling_apart_ = false;  // a send failed; the read under way says whose fault it is
+  bool aborted_ = false;
+  bool driving_ = false;
+  bool telling_apart_ = false;  // sendfile failed; the read under way says whose fault it is
+  size_t turn_quota_;
+  size_t quota_ = 0;  // file bytes this turn may still take
   PieceRing pieces_;
   uint64_t queued_bytes_ = 0;
-  size_t quota_ = 0;  // file bytes this turn may still take
+  SendCounters counters_;
 
   // Bytes of the front piece (a file) that were read and not sent yet.
   Buffer buffer_;
@@ -110,9 +123,8 @@ class SendQueue {
   SendOp send_;
   Op writable_;
   ReadOp read_;
-  Completion next_turn_;
+  Completion go_on_;  // the next turn's share, or a buffer may be had
   BufferWaiter buffer_waiter_;
-  TurnEnd turn_end_;
 };
 
 }  // namespace pelton

@@ -1,11 +1,12 @@
-// SendPiece and PieceRing: the ordered pieces of a SendQueue, in a circular array that grows to what its
-// connection needs and is reused from then on (no allocation in steady state).
+// What a SendQueue holds: pieces in order, in a circular array that grows to what its connection needs
+// and is reused from then on (no allocation in steady state), and the ends of replies.
 //
 // Owner shard: its SendQueue's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "reactor/base/bytes.h"
@@ -14,35 +15,31 @@
 
 namespace pelton {
 
-// How the piece ended. After the first failure of a connection all later pieces are kDropped.
-enum class SendResult : uint8_t {
-  kSent,       // the kernel has all of it
-  kPeerError,  // the connection is broken
-  kDiskError,  // its file could not be read: the log directory's fault, not the peer's
-  kDropped,    // not tried
+// How a reply ended. After the first failure of a connection all later replies are kDropped.
+enum class SendEnd : uint8_t {
+  kSent,        // the kernel has all of it
+  kPeerFailed,  // the connection is broken
+  kDiskFailed,  // a file could not be read: the log directory's fault, not the peer's
+  kDropped,     // given up
 };
 
-// Tells the owner how its piece ended. Empty = nobody.
-class SendEnd {
+// The end of one reply, embedded in what waits for it (a request); stays until it was told.
+class SendReply {
  public:
-  SendEnd() = default;
-  // Calls (owner->*Method)(result).
+  // Calls (owner->*Method)(end).
   template <auto Method, class Owner>
-  static SendEnd bind(Owner* owner) {
-    return SendEnd(owner, [](void* self, SendResult result) {
-      (static_cast<Owner*>(self)->*Method)(result);
+  static SendReply bind(Owner* owner) {
+    return SendReply(owner, [](void* self, SendEnd end) {
+      (static_cast<Owner*>(self)->*Method)(end);
     });
   }
-  void tell(SendResult result) const {
-    if (tell_ != nullptr) tell_(owner_, result);
-  }
-  explicit operator bool() const { return tell_ != nullptr; }
+  void tell(SendEnd end) const { tell_(owner_, end); }
 
  private:
-  using Tell = void (*)(void* owner, SendResult result);
-  SendEnd(void* owner, Tell function) : owner_(owner), tell_(function) {}
-  void* owner_ = nullptr;
-  Tell tell_ = nullptr;
+  using Tell = void (*)(void* owner, SendEnd end);
+  SendReply(void* owner, Tell function) : owner_(owner), tell_(function) {}
+  void* owner_;
+  Tell tell_;
 };
 
 struct SendPiece {
@@ -50,7 +47,7 @@ struct SendPiece {
   FileFd file = -1;
   uint64_t position = 0;
   uint64_t length = 0;
-  SendEnd end;
+  SendReply* ends = nullptr;  // the reply of which it is the last piece
 
   bool is_file() const { return file >= 0; }
   void consume(uint64_t bytes) {
@@ -67,6 +64,7 @@ class PieceRing {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
   SendPiece& front() { return (*this)[0]; }
+  SendPiece& back() { return (*this)[size_ - 1]; }
   SendPiece& operator[](size_t index) {
     CHECK(index < size_, "no such piece");
     return slots_[(head_ + index) & (slots_.size() - 1)];
