@@ -46,8 +46,8 @@ class CreateInternalTopic final : public CatalogChange {
 };
 
 void create_on_catalog_shard(BrokerShard& here, Request& request) {
-  bool taken = here.catalog_writer->submit(std::make_unique<CreateInternalTopic>(here, request));
-  if (!taken) go_back(request);
+  auto change = std::make_unique<CreateInternalTopic>(here, request);
+  if (auto left = here.catalog_writer->submit(std::move(change))) go_back(request);
 }
 
 }  // namespace

@@ -41,6 +41,11 @@ class MetadataRecords {
     ends_.push_back(bytes_.size());
   }
 
+  void clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+
   size_t count() const { return ends_.size(); }
   bool empty() const { return ends_.empty(); }
   size_t bytes() const { return bytes_.size(); }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "broker/catalog/registration.h"
 #include "broker/catalog/replay.h"
 #include "proto/messages/metadata_records.h"
 #include "proto/wire.h"
@@ -118,6 +119,10 @@ struct RecordAppliers {
   }
 
   static Outcome apply(CatalogReplay& replay, const proto::FeatureLevelRecord& record) {
+    if (record.name == kMetadataVersionFeature && record.feature_level > kMetadataVersion) {
+      return std::unexpected(fmt::format("metadata.version {} is newer than this release's, {}",
+                                         record.feature_level, kMetadataVersion));
+    }
     if (record.feature_level == 0) {
       replay.features_.erase(std::string(record.name));
     } else {

@@ -7,6 +7,7 @@
 
 #include "broker/catalog/metadata_log.h"
 #include "broker/catalog/registration.h"
+#include "broker/group/group_shard.h"
 #include "broker/partition_set.h"
 #include "proto/messages/metadata_records.h"
 #include "reactor/base/log.h"
@@ -121,12 +122,12 @@ Status CatalogWriter::close() {
   return log_->log().close();
 }
 
-bool CatalogWriter::submit(std::unique_ptr<CatalogChange> change) {
-  if (stopped_ || failed_ || waiting_count_ == kMaxWaiting) return false;
+std::unique_ptr<CatalogChange> CatalogWriter::submit(std::unique_ptr<CatalogChange> change) {
+  if (stopped_ || failed_ || waiting_count_ == kMaxWaiting) return change;
   waiting_.push_back(*change.release());
   ++waiting_count_;
   wake_when_idle();
-  return true;
+  return nullptr;
 }
 
 void CatalogWriter::wake_when_idle() {
@@ -217,6 +218,7 @@ void CatalogWriter::Publication::on_shard(Shard& there) {
   auto& broker = there.context<BrokerShard>();
   broker.catalog = std::move(snapshot);
   auto applied = broker.partitions->apply(broker.catalog);
+  broker.groups->on_catalog_applied(broker);
   failed = !applied;
   if (failed) log_error("shard {}: {}", there.id(), applied.error());
   there.send(kCatalogShard, back);
@@ -262,7 +264,7 @@ void CatalogWriter::hand_out_producer_ids() {
   bool low = producer_id_block_end_ - next_producer_id_ < kProducerIdReserve;
   if (!low || block_requested_) return;
   block_requested_ = true;
-  if (!submit(std::make_unique<ProducerIdBlock>(*this))) {
+  if (submit(std::make_unique<ProducerIdBlock>(*this)) != nullptr) {
     on_producer_ids(ErrorCode::kCoordinatorLoadInProgress, 0);
   }
 }

@@ -59,9 +59,9 @@ class CatalogWriter {
   Status close();
   Partition& metadata_log() { return *log_; }
 
-  // Never calls the change back from inside. False: too many wait, or the writer has stopped or failed;
-  // the change was not taken.
-  bool submit(std::unique_ptr<CatalogChange> change);
+  // Never calls the change back from inside. Takes it and returns nullptr; gives it back when too many
+  // wait, or the writer has stopped or failed.
+  [[nodiscard]] std::unique_ptr<CatalogChange> submit(std::unique_ptr<CatalogChange> change);
 
   // A producer id nobody was ever given, from a block that is committed; kNone or the reason why not.
   // `ready` runs on this shard, maybe before the call returns.
