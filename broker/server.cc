@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "broker/background.h"
+#include "broker/catalog/metadata_log.h"
 #include "broker/catalog/writer.h"
 #include "broker/fetch/fetch_session.h"
 #include "broker/group/group_shard.h"
@@ -57,9 +58,9 @@ Result<void, std::string> Server::load_partitions(const Options& options) {
   for (const storage::FoundPartition& found : log_dir_->partitions()) {
     const TopicInfo* topic = snapshot->find(found.id.topic);
     if (topic != nullptr && topic->id == found.topic_id) continue;
-    if (found.id.directory_name() == storage::kMetadataDirectory) continue;
+    if (found.id.topic == kMetadataTopic) continue;
     log_warn("{} belongs to no topic of this cluster: set aside as a stray", found.id.directory_name());
-    if (Status moved = log_dir_->set_aside(shards_[0]->io(), found.id); !moved)
+    if (Status moved = log_dir_->set_aside(found.id); !moved)
       return std::unexpected("cannot set aside " + found.id.directory_name() + ": " +
                              to_string(moved.error()));
   }

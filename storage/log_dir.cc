@@ -346,6 +346,13 @@ void LogDir::delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const T
   if (renamed) storage.deletions->delete_directory(std::move(to), delay_ms);
 }
 
+Status LogDir::set_aside(const TopicPartition& id) {
+  std::string to = state_->path(stray_directory_name(id, random_uuid(state_->io)));
+  if (Status renamed = state_->files.rename(state_->path(id.directory_name()), to); !renamed)
+    return renamed;
+  return state_->files.sync_directory(state_->options.path);
+}
+
 std::optional<PartitionCheckpoint> LogDir::checkpoint_of(const TopicPartition& id) const {
   std::lock_guard guard(state_->checkpoints_mutex);
   auto found = state_->checkpoints.find(id.directory_name());

@@ -77,6 +77,10 @@ class LogDir {
   // file.delete.delay.ms and when no slice pins them. Destroys the log when that is safe.
   void delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const TopicPartition& id);
 
+  // Renames a directory that belongs to no topic of the catalog to <name>.<32 hex>-stray, as Apache Kafka
+  // does: nothing is deleted that the catalog did not delete. Start-up only.
+  Status set_aside(const TopicPartition& id);
+
   // Checkpoint of a log that was read at open, for a partition that is not loaded (yet).
   std::optional<PartitionCheckpoint> checkpoint_of(const TopicPartition& id) const;
   Status write_checkpoints(const std::vector<PartitionCheckpoint>& all);

@@ -11,7 +11,15 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 255;
 constexpr std::string_view kDeleteMark = "-delete";
+constexpr std::string_view kStrayMark = "-stray";
 constexpr size_t kHexDigits = 32;
+
+std::string marked_name(const TopicPartition& id, const Uuid& unique, std::string_view mark) {
+  std::string suffix = fmt::format("-{}.", id.partition);
+  for (uint8_t byte : unique.bytes) suffix += fmt::format("{:02x}", byte);
+  suffix += mark;
+  return id.topic.substr(0, std::min(id.topic.size(), kMaxNameBytes - suffix.size())) + suffix;
+}
 
 }  // namespace
 
@@ -34,10 +42,11 @@ bool is_deleted_directory(std::string_view name) {
 }
 
 std::string deleted_directory_name(const TopicPartition& id, const Uuid& unique) {
-  std::string suffix = fmt::format("-{}.", id.partition);
-  for (uint8_t byte : unique.bytes) suffix += fmt::format("{:02x}", byte);
-  suffix += kDeleteMark;
-  return id.topic.substr(0, std::min(id.topic.size(), kMaxNameBytes - suffix.size())) + suffix;
+  return marked_name(id, unique, kDeleteMark);
+}
+
+std::string stray_directory_name(const TopicPartition& id, const Uuid& unique) {
+  return marked_name(id, unique, kStrayMark);
 }
 
 }  // namespace pelton::storage

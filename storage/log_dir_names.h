@@ -16,5 +16,6 @@ std::optional<TopicPartition> parse_partition_directory(std::string_view name);
 bool is_deleted_directory(std::string_view name);
 // At most 255 bytes, what file systems allow: a long topic name is cut.
 std::string deleted_directory_name(const TopicPartition& id, const Uuid& unique);
+std::string stray_directory_name(const TopicPartition& id, const Uuid& unique);
 
 }  // namespace pelton::storage

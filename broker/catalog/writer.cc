@@ -111,6 +111,9 @@ void CatalogWriter::start() {
 
 void CatalogWriter::stop() {
   stopped_ = true;
+  Changes round;  // its commit or its publication may never end
+  round.swap(round_);
+  end_all(round, ErrorCode::kNotController);
   end_all(waiting_, ErrorCode::kNotController);
   waiting_count_ = 0;
   on_producer_ids(ErrorCode::kCoordinatorNotAvailable, 0);

@@ -1,0 +1,163 @@
+// Frames out of a byte stream that arrives in pieces of any size, over real sockets.
+
+#include "broker/net/frame_reader.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "reactor/loop.h"
+#include "tests/support/poll_io.h"
+
+namespace pelton::broker {
+namespace {
+
+constexpr uint32_t kMaxFrame = 3 * 1024 * 1024;
+
+struct Sink : FrameSink {
+  std::vector<std::string> frames;
+  std::vector<ReadEnd> ends;
+  FrameReader* reader = nullptr;
+  bool pause_each = false;
+
+  void on_frame(const FrameHold&, MutableBytes frame) override {
+    frames.emplace_back(as_text(frame));
+    if (pause_each) reader->pause();
+  }
+  void on_read_end(ReadEnd end) override { ends.push_back(end); }
+};
+
+class FrameReaderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int pair[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    here_ = pair[0];
+    peer_ = pair[1];
+    sink_.reader = &reader();
+    reader().start();
+  }
+  void TearDown() override {
+    reader().stop();
+    ::shutdown(here_, SHUT_RDWR);
+    for (int i = 0; i < 100 && !reader().idle(); ++i) loop_.run_turn(false);
+    reader_.reset();
+    ::close(here_);
+    if (peer_ >= 0) ::close(peer_);
+  }
+  FrameReader& reader() {
+    if (!reader_) reader_.emplace(io_, here_, pool_, sink_, kMaxFrame);
+    return *reader_;
+  }
+  // Sends all of it while the loop turns.
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      ssize_t sent = ::send(peer_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
+      loop_.run_turn(false);
+    }
+    turn();
+  }
+  void turn() {
+    for (int i = 0; i < 50; ++i) loop_.run_turn(false);
+  }
+  static std::string framed(const std::string& body) {
+    std::string bytes(4, '\0');
+    store_be(reinterpret_cast<uint8_t*>(bytes.data()), static_cast<int32_t>(body.size()));
+    return bytes + body;
+  }
+
+  test::PollIo io_;
+  Loop loop_{io_};
+  BufferPool buffers_{loop_, 8 * 1024 * 1024, 1024 * 1024};
+  ReceivePool pool_{io_, buffers_};
+  Sink sink_;
+  std::optional<FrameReader> reader_;
+  int here_ = -1, peer_ = -1;
+};
+
+TEST_F(FrameReaderTest, FramesOfAnySizeInPiecesOfAnySize) {
+  std::mt19937 random(7);
+  std::vector<std::string> sent;
+  std::string stream;
+  for (size_t size : {10, 11, 300, 2'000, 16'380, 16'384, 16'385, 70'000, 500'000, 10, 2'900'000, 12}) {
+    std::string body(size, '\0');
+    for (char& c : body) c = static_cast<char>(random());
+    stream += framed(body);
+    sent.push_back(std::move(body));
+  }
+  for (size_t at = 0; at < stream.size();) {
+    size_t piece = std::min<size_t>(1 + random() % 90'000, stream.size() - at);
+    if (random() % 3 == 0) piece = std::min<size_t>(piece, 1 + random() % 5);
+    send(std::string_view(stream).substr(at, piece));
+    at += piece;
+  }
+  EXPECT_EQ(sink_.frames.size(), sent.size());
+  EXPECT_TRUE(sink_.frames == sent);
+  EXPECT_TRUE(sink_.ends.empty());
+  EXPECT_EQ(reader().bytes_received(), stream.size());
+}
+
+TEST_F(FrameReaderTest, PauseKeepsTheRestForLater) {
+  sink_.pause_each = true;
+  send(framed("0123456789") + framed("abcdefghijk") + framed("ABCDEFGHIJKL"));
+  EXPECT_EQ(sink_.frames, std::vector<std::string>({"0123456789"}));
+  reader().resume();
+  turn();
+  EXPECT_EQ(sink_.frames.size(), 2u);
+  sink_.pause_each = false;
+  reader().resume();
+  turn();
+  EXPECT_EQ(sink_.frames.back(), "ABCDEFGHIJKL");
+}
+
+TEST_F(FrameReaderTest, SizesOutsideTheLimitsEndTheReading) {
+  send(framed(std::string(10, 'x')) + std::string("\xff\xff\xff\xff", 4) + framed("0123456789"));
+  EXPECT_EQ(sink_.frames.size(), 1u);
+  EXPECT_EQ(sink_.ends, std::vector<ReadEnd>({ReadEnd::kBadFrameSize}));
+}
+
+TEST_F(FrameReaderTest, TooLargeAndTooSmallAreRefused) {
+  std::string size(4, '\0');
+  store_be(reinterpret_cast<uint8_t*>(size.data()), static_cast<int32_t>(kMaxFrame + 1));
+  send(size);
+  EXPECT_EQ(sink_.ends.size(), 1u);
+  EXPECT_EQ(buffers_.used_bytes(), 0u);
+}
+
+TEST_F(FrameReaderTest, AnAnnouncedSizeCostsOnlyWhatArrives) {
+  std::string size(4, '\0');
+  store_be(reinterpret_cast<uint8_t*>(size.data()), static_cast<int32_t>(kMaxFrame));
+  send(size);
+  EXPECT_TRUE(reader().mid_frame());
+  EXPECT_LE(buffers_.used_bytes(), 256u * 1024);
+}
+
+TEST_F(FrameReaderTest, WaitsWhileThePoolIsEmptyAndGoesOn) {
+  auto all = buffers_.acquire(8 * 1024 * 1024);
+  ASSERT_TRUE(all);
+  std::string body(100'000, 'b');
+  send(framed(body));
+  EXPECT_TRUE(sink_.frames.empty());
+  EXPECT_TRUE(sink_.ends.empty());
+  all->reset();
+  turn();
+  ASSERT_EQ(sink_.frames.size(), 1u);
+  EXPECT_TRUE(sink_.frames[0] == body);
+}
+
+TEST_F(FrameReaderTest, TellsTheEndOfThePeer) {
+  send(framed("0123456789"));
+  ::close(peer_);
+  peer_ = -1;
+  turn();
+  EXPECT_EQ(sink_.frames.size(), 1u);
+  EXPECT_EQ(sink_.ends, std::vector<ReadEnd>({ReadEnd::kPeerFinished}));
+}
+
+}  // namespace
+}  // namespace pelton::broker
