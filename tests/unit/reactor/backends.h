@@ -57,6 +57,8 @@ class Client {
     timeval limit{10, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    int small = 64 * 1024;  // full soon
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
