@@ -12,12 +12,21 @@ void handle_create_topics(BrokerShard& here, Request& request);
 void handle_delete_topics(BrokerShard& here, Request& request);
 void handle_describe_cluster(BrokerShard& here, Request& request);
 void handle_describe_configs(BrokerShard& here, Request& request);
+void handle_describe_groups(BrokerShard& here, Request& request);
 void handle_describe_topic_partitions(BrokerShard& here, Request& request);
 void handle_fetch(BrokerShard& here, Request& request);
+void handle_find_coordinator(BrokerShard& here, Request& request);
+void handle_heartbeat(BrokerShard& here, Request& request);
 void handle_init_producer_id(BrokerShard& here, Request& request);
+void handle_join_group(BrokerShard& here, Request& request);
+void handle_leave_group(BrokerShard& here, Request& request);
+void handle_list_groups(BrokerShard& here, Request& request);
 void handle_list_offsets(BrokerShard& here, Request& request);
 void handle_metadata(BrokerShard& here, Request& request);
+void handle_offset_commit(BrokerShard& here, Request& request);
+void handle_offset_fetch(BrokerShard& here, Request& request);
 void handle_offset_for_leader_epoch(BrokerShard& here, Request& request);
 void handle_produce(BrokerShard& here, Request& request);
+void handle_sync_group(BrokerShard& here, Request& request);
 
 }  // namespace pelton::broker

@@ -1,0 +1,144 @@
+// DescribeGroups: each group on the shard that coordinates it, one after another.
+
+#include "proto/messages/describe_groups.h"
+
+#include <fmt/format.h>
+
+#include "broker/authorize.h"
+#include "broker/broker_shard.h"
+#include "broker/group/group_lookup.h"
+#include "broker/group/group_shard.h"
+#include "broker/handlers/answer_limit.h"
+#include "broker/handlers/handlers.h"
+#include "broker/request.h"
+
+namespace pelton::broker {
+namespace {
+
+using proto::DescribeGroupsRequest;
+using proto::DescribeGroupsResponse;
+using proto::ErrorCode;
+using DescribedGroup = DescribeGroupsResponse::DescribedGroup;
+
+constexpr int16_t kGroupNotFoundFrom = 6;
+
+struct Describing {
+  const DescribeGroupsRequest* asked = nullptr;
+  std::span<DescribedGroup> answers;
+  size_t at = 0;
+};
+
+void describe_members(const group::ClassicGroup& group, proto::Arena& arena, DescribedGroup& answer) {
+  // Metadata belongs to the chosen protocol; while a rebalance is under way there is none.
+  bool stable = group.is(group::GroupState::kStable);
+  answer.members = arena.array<DescribeGroupsResponse::DescribedGroupMember>(group.members().size());
+  size_t index = 0;
+  for (const auto& [id, member] : group.members()) {
+    auto& described = answer.members[index++];
+    described.member_id = arena.copy(std::string_view(id));
+    if (member->instance_id)
+      described.group_instance_id = arena.copy(std::string_view(*member->instance_id));
+    described.client_id = arena.copy(std::string_view(member->client_id));
+    described.client_host = arena.copy(std::string_view(member->client_host));
+    described.member_assignment = arena.copy(Bytes(member->assignment));
+    if (stable)
+      described.member_metadata = arena.copy(member->metadata(group.protocol_name().value_or("")));
+  }
+}
+
+int32_t allowed_operations(const Request& request, std::string_view group_id) {
+  constexpr Operation kOfGroups[] = {Operation::kRead, Operation::kDelete, Operation::kDescribe,
+                                     Operation::kDescribeConfigs, Operation::kAlterConfigs};
+  int32_t bits = 0;
+  for (Operation operation : kOfGroups) {
+    if (authorize(request, operation, ResourceType::kGroup, group_id))
+      bits |= 1 << static_cast<int>(operation);
+  }
+  return bits;
+}
+
+void describe(Request& request, const Describing& describing, const group::ClassicGroup* group,
+              DescribedGroup& answer) {
+  proto::Arena& arena = request.arena();
+  if (group == nullptr) {
+    answer.group_state = group::to_string(group::GroupState::kDead);
+    if (request.version() >= kGroupNotFoundFrom) {
+      answer.error_code = proto::wire(ErrorCode::kGroupIdNotFound);
+      answer.error_message = arena.copy(fmt::format("Group {} not found.", answer.group_id));
+      return;
+    }
+  } else {
+    answer.group_state = group::to_string(group->state());
+    answer.protocol_type = arena.copy(std::string_view(group->protocol_type().value_or("")));
+    if (group->is(group::GroupState::kStable))
+      answer.protocol_data = arena.copy(std::string_view(group->protocol_name().value_or("")));
+    describe_members(*group, arena, answer);
+  }
+  if (describing.asked->include_authorized_operations)
+    answer.authorized_operations = allowed_operations(request, answer.group_id);
+}
+
+// A look at the group's size before it is copied.
+size_t copied_bytes(const group::ClassicGroup& group) {
+  size_t bytes = 0;
+  for (const auto& [id, member] : group.members()) {
+    bytes += sizeof(DescribeGroupsResponse::DescribedGroupMember) + id.size() +
+             member->client_id.size() + member->client_host.size() + member->assignment.size() +
+             member->metadata(group.protocol_name().value_or("")).size();
+  }
+  return bytes;
+}
+
+void describe_here(BrokerShard& here, Request& request, const Describing& describing,
+                   DescribedGroup& answer) {
+  auto found = here.groups->find(answer.group_id);
+  if (found.error != ErrorCode::kNone) {
+    answer.error_code = proto::wire(found.error);
+    return;
+  }
+  const group::ClassicGroup* group = found.coordinator->groups().find(answer.group_id);
+  if (group != nullptr && !answer_has_room(request.arena(), copied_bytes(*group))) {
+    answer.error_code = proto::wire(ErrorCode::kInvalidRequest);
+    return;
+  }
+  describe(request, describing, group, answer);
+}
+
+void visit_groups(BrokerShard& here, Request& request) {
+  auto& describing = *static_cast<Describing*>(request.state);
+  for (; describing.at < describing.answers.size(); ++describing.at) {
+    DescribedGroup& answer = describing.answers[describing.at];
+    if (answer.error_code != 0) continue;
+    auto place = group::coordinator_place(*here.catalog, answer.group_id);
+    if (!place) {
+      answer.error_code = proto::wire(ErrorCode::kNotCoordinator);
+    } else if (place->shard != here.shard.id()) {
+      return request.hop(place->shard, &visit_groups);
+    } else {
+      describe_here(here, request, describing, answer);
+    }
+  }
+  DescribeGroupsResponse response;
+  response.groups = describing.answers;
+  request.respond(response);
+}
+
+}  // namespace
+
+void handle_describe_groups(BrokerShard& here, Request& request) {
+  auto* asked = request.decode<DescribeGroupsRequest>();
+  if (asked == nullptr) return;
+  Describing* describing = request.arena().make<Describing>();
+  describing->asked = asked;
+  describing->answers = request.arena().array<DescribedGroup>(asked->groups.size());
+  request.state = describing;
+  for (size_t i = 0; i < asked->groups.size(); ++i) {
+    DescribedGroup& answer = describing->answers[i];
+    answer.group_id = asked->groups[i];
+    if (!authorize(request, Operation::kDescribe, ResourceType::kGroup, answer.group_id))
+      answer.error_code = proto::wire(ErrorCode::kGroupAuthorizationFailed);
+  }
+  visit_groups(here, request);
+}
+
+}  // namespace pelton::broker
