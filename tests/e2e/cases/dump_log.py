@@ -12,6 +12,12 @@ _COMPLAINT = re.compile(
     r"Non-consecutive|isvalid: false|isValid: false|invalid bytes|Ignoring unknown file|WARN|corrupt")
 
 
+# The tool takes every segment but a log's first for a gap: "-1 is followed by" its own base offset.
+_SECOND_SEGMENT = re.compile(
+    r"Non-consecutive offsets in \S*/0*(\d+)\.log\n *-1 is followed by \1\n(?! )", re.M)
+_DUMPED = (".log", ".index", ".timeindex", ".snapshot", ".txnindex", ".checkpoint")
+
+
 @case(smoke=True)
 def after_kill(context):
     broker, written = _loaded(context)
@@ -51,7 +57,7 @@ def _dump_everything(broker, written):
     special = {"__consumer_offsets": "--offsets-decoder", "__cluster_metadata": "--cluster-metadata-decoder"}
     groups = {"--offsets-decoder": [], "--cluster-metadata-decoder": [], "--deep-iteration": []}
     for path in sorted(data.glob("*-[0-9]*/*")):
-        if path.suffix in (".log", ".index", ".timeindex", ".snapshot", ".txnindex", ".checkpoint"):
+        if path.suffix in _DUMPED and not _preallocated_for_nothing(path):
             decoder = special.get(path.parent.name.rpartition("-")[0], "--deep-iteration")
             groups[decoder].append(path)
     suffixes = {path.suffix for files in groups.values() for path in files}
@@ -60,10 +66,17 @@ def _dump_everything(broker, written):
         expect(files, f"nothing to dump with {decoder}")
         out = kafka_tools.run("kafka-dump-log", "--deep-iteration", decoder, "--files",
                               ",".join(map(str, files)), timeout=120)
-        complaints = [line for line in (out.stdout + out.stderr).splitlines()
-                      if _COMPLAINT.search(line)]
-        expect(not complaints, f"{decoder}: {complaints[:5]}")
+        text = out.stdout + _SECOND_SEGMENT.sub("", out.stderr)
+        complaint = _COMPLAINT.search(text)
+        expect(not complaint, f"{decoder}: " + (text[complaint.start():][:800] if complaint else ""))
         _expect_dumped(decoder, files, out.stdout, written)
+
+
+def _preallocated_for_nothing(path):
+    """Apache Kafka fills the indexes of an empty log with zeros, and its own tool fails on them."""
+    log = path.with_suffix(".log")
+    return (path.suffix in (".index", ".timeindex") and log.exists() and log.stat().st_size == 0
+            and path.read_bytes().count(0) == path.stat().st_size > 0)
 
 
 def _expect_dumped(decoder, files, text, written):

@@ -93,7 +93,8 @@ def verifiable(context):
     listed = tool(broker, "kafka-consumer-groups", "--list", "--state")
     expect(re.search(rf"^{name}\s+Empty", listed, re.M), listed)
     rows = group_rows(tool(broker, "kafka-consumer-groups", "--describe", "--group", name))
-    expect_equal(sorted(rows), [0, 1], "described partitions")
+    # A partition that got no record has no commit and no row.
+    expect(rows and set(rows) <= {0, 1}, f"described partitions: {rows}")
     expect_equal(sum(row["end"] for row in rows.values()), 2000, "log end offsets")
     expect(all(row["current"] == row["end"] for row in rows.values()), f"lag left: {rows}")
 
