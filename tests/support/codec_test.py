@@ -13,7 +13,7 @@ class CodecTest(unittest.TestCase):
 
     def test_flexible_request_bytes_by_hand(self):
         frame = codec.encode_request("Heartbeat", 4, 1, {"GroupId": "g", "GenerationId": 2, "MemberId": "m"})
-        self.assertEqual(frame[18:].hex(), "00" "0267" "00000002" "026d" "00" "00")
+        self.assertEqual(frame[20:].hex(), "00" "0267" "00000002" "026d" "00" "00")
 
     def test_every_message_and_version_survives(self):
         for (api, kind), message in codec.schemas().items():

@@ -67,21 +67,31 @@ def _expect_all_read(connections, topics):
 
 def _expect_group(connection, group, topic_id):
     """A simple commit and fetch of offsets, for a coordinator that lives on some shard."""
-    found = connection.call("FindCoordinator", 4, {"CoordinatorKeys": [group]})["Coordinators"][0]
-    expect_equal(found["ErrorCode"], 0, "find coordinator")
-    for _ in range(200):
+    def find():
+        return connection.call("FindCoordinator", 4, {"CoordinatorKeys": [group]})["Coordinators"][0]["ErrorCode"]
+
+    def commit():
         answer = connection.call("OffsetCommit", 10, {
             "GroupId": group, "GenerationIdOrMemberEpoch": -1, "Topics": [
                 {"TopicId": topic_id, "Partitions": [{"PartitionIndex": 1, "CommittedOffset": 5}]}]})
-        error = answer["Topics"][0]["Partitions"][0]["ErrorCode"]
-        if error not in (14, 15, 16):  # loading, not available, not the coordinator: try again
-            break
-        time.sleep(0.02)
-    expect_equal(error, 0, "commit")
+        return answer["Topics"][0]["Partitions"][0]["ErrorCode"]
+
+    expect_equal(_settled(find), 0, "find coordinator")
+    expect_equal(_settled(commit), 0, "commit")
     answer = connection.call("OffsetFetch", 10, {"Groups": [
         {"GroupId": group, "Topics": [{"TopicId": topic_id, "PartitionIndexes": [0, 1]}]}]})
     offsets = [p["CommittedOffset"] for p in answer["Groups"][0]["Topics"][0]["Partitions"]]
     expect_equal(offsets, [-1, 5], "committed offsets")
+
+
+def _settled(ask):
+    """The error code once it is none of: coordinator loading, not available, elsewhere."""
+    for _ in range(200):
+        error = ask()
+        if error not in (14, 15, 16):
+            break
+        time.sleep(0.02)
+    return error
 
 
 def _expect_client(context, broker):
