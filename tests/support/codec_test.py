@@ -2,7 +2,7 @@
 
 import unittest
 
-from tests.e2e.compare.masking import Masks, differences
+from tests.e2e.compare.masking import Masks, Pairs, differences
 from tests.support import kafka_codec as codec
 
 
@@ -51,24 +51,31 @@ class MaskingTest(unittest.TestCase):
         left = Masks({}).mask("", {"MemberId": "a", "Leader": "a"})
         same = Masks({}).mask("", {"MemberId": "b", "Leader": "b"})
         other = Masks({}).mask("", {"MemberId": "b", "Leader": "c"})
-        self.assertEqual(list(differences(left, same)), [])
-        self.assertEqual([path for path, *_ in differences(left, other)], ["Leader"])
+        self.assertEqual(list(differences(left, same, Pairs())), [])
+        self.assertEqual([path for path, *_ in differences(left, other, Pairs())], ["Leader"])
+
+    def test_pairs_hold_across_answers(self):
+        pairs, mask = Pairs(), Masks({}).mask
+        self.assertEqual(list(differences(mask("", {"SessionId": 5}), mask("", {"SessionId": 6}), pairs)), [])
+        self.assertEqual(list(differences(mask("", {"SessionId": 5}), mask("", {"SessionId": 6}), pairs)), [])
+        self.assertTrue(list(differences(mask("", {"SessionId": 7}), mask("", {"SessionId": 6}), pairs)))
+        self.assertTrue(list(differences(mask("", {"SessionId": 0}), mask("", {"SessionId": 6}), pairs)))
 
     def test_rows_are_sorted_by_their_keys(self):
         left = Masks({}).mask("", {"Topics": [{"Name": "b", "ErrorCode": 0}, {"Name": "a", "ErrorCode": 3}]})
         right = Masks({}).mask("", {"Topics": [{"Name": "a", "ErrorCode": 3}, {"Name": "b", "ErrorCode": 1}]})
-        self.assertEqual(list(differences(left, right)), [("Topics[1].ErrorCode", 0, 1)])
+        self.assertEqual(list(differences(left, right, Pairs())), [("Topics[1].ErrorCode", 0, 1)])
 
     def test_presence_of_texts_counts(self):
         left, right = ({"ErrorMessage": text} for text in ("no", None))
-        found = list(differences(Masks({}).mask("", left), Masks({}).mask("", right)))
+        found = list(differences(Masks({}).mask("", left), Masks({}).mask("", right), Pairs()))
         self.assertEqual(found, [("ErrorMessage", "text", None)])
 
     def test_null_is_not_empty(self):
-        self.assertEqual(list(differences({"Records": None}, {"Records": ""})), [("Records", None, "")])
+        self.assertEqual(list(differences({"Records": None}, {"Records": ""}, Pairs())), [("Records", None, "")])
 
     def test_lengths_and_absent_fields(self):
-        found = [path for path, *_ in differences({"A": [1], "B": 2}, {"A": [1, 2]})]
+        found = [path for path, *_ in differences({"A": [1], "B": 2}, {"A": [1, 2]}, Pairs())]
         self.assertEqual(found, ["A.length", "B"])
 
 

@@ -24,6 +24,11 @@ class Connection:
     def close(self):
         self.socket.close()
 
+    @property
+    def unanswered(self):
+        """How many requests wait for their answer."""
+        return len(self._expected)
+
     def send(self, api, version, values, fit=False, answered=True):
         correlation = next(self._correlation)
         if fit:

@@ -1,9 +1,11 @@
 """Makes two transcripts comparable: what may differ between brokers becomes a symbol.
 
-Ids are masked by first appearance (id#1, member#2), so that the *same* id in two places must be the
-same on both sides. Ports, host names, session ids, producer ids, documentation and the wording of messages
-are masked likewise; whether they are there at all is not. Lists of structs are sorted by their key fields:
-their order is not part of the protocol."""
+Ids become symbols, and Pairs holds which id of one side stands for which of the other: the *same* id in two
+places must be the same on both sides. Ports, host names, session ids and producer ids likewise; wordings
+and documentation only have to be there or not. Lists of structs are sorted by their key fields: their order
+is not part of the protocol."""
+
+import dataclasses
 
 from tests.support import kafka_codec
 
@@ -19,16 +21,34 @@ _KEYS = ("Name", "TopicName", "Topic", "GroupId", "Key", "ApiKey", "BrokerId", "
 _TIMES = {"LogAppendTimeMs"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Symbol:
+    """A value that each broker chooses for itself."""
+
+    kind: str
+    value: object
+
+    def __repr__(self):
+        shown = self.value.hex() if isinstance(self.value, bytes) else self.value
+        return f"<{self.kind} {shown}>"
+
+
+class Pairs:
+    """Which symbol of the left stands for which of the right."""
+
+    def __init__(self):
+        self._right_of, self._left_of = {}, {}
+
+    def same(self, left, right):
+        return (left.kind == right.kind and self._right_of.setdefault(left, right) == right
+                and self._left_of.setdefault(right, left) == left)
+
+
 class Masks:
-    """The symbols of one transcript. Topics that the script made are known by name."""
+    """Masks the answers of one side. Topics that the script made are known by name."""
 
     def __init__(self, topic_names):
-        self._seen = {}
         self._topic_names = topic_names
-
-    def symbol(self, kind, value):
-        members = self._seen.setdefault(kind, {})
-        return members.setdefault(value, f"{kind}#{len(members) + 1}")
 
     def mask(self, name, value):
         if isinstance(value, dict):
@@ -43,7 +63,7 @@ class Masks:
             return None if value is None else "text" if value else ""
         if name in _SYMBOLS:
             kind, plain = _SYMBOLS[name]
-            return value if value in plain else self.symbol(kind, value)
+            return value if value in plain else Symbol(kind, value)
         if name in _TIMES and value > 0:
             return "time"
         return value
@@ -52,7 +72,7 @@ class Masks:
         if len(value) == 16 and name.endswith(("Id", "Ids")):
             if value in self._topic_names:
                 return f"id of {self._topic_names[value]}"
-            return "no id" if value == kafka_codec.ZERO_UUID else self.symbol("id", value)
+            return "no id" if value == kafka_codec.ZERO_UUID else Symbol("id", value)
         return value.hex()
 
     def _sort_key(self, row):
@@ -67,16 +87,19 @@ def _as_number(value):
     return int.from_bytes(data[:64].ljust(64, b"\0"), "big")
 
 
-def differences(left, right, path=""):
+def differences(left, right, pairs, path=""):
     """Paths at which two masked values differ: (path, left, right)."""
     if isinstance(left, dict) and isinstance(right, dict):
         for key in [*left, *(key for key in right if key not in left)]:
-            yield from differences(left.get(key, "(absent)"), right.get(key, "(absent)"),
+            yield from differences(left.get(key, "(absent)"), right.get(key, "(absent)"), pairs,
                                    f"{path}.{key}" if path else key)
     elif isinstance(left, list) and isinstance(right, list):
         if len(left) != len(right):
             yield f"{path}.length", len(left), len(right)
         for number, (one, other) in enumerate(zip(left, right)):
-            yield from differences(one, other, f"{path}[{number}]")
+            yield from differences(one, other, pairs, f"{path}[{number}]")
+    elif isinstance(left, Symbol) and isinstance(right, Symbol):
+        if not pairs.same(left, right):
+            yield path, left, right
     elif left != right or type(left) is not type(right):
         yield path, left, right

@@ -11,6 +11,7 @@ from tests.support import kafka_codec, wire
 from tests.support.connection import Connection
 
 CLOSED = {"connection": "closed"}
+SILENT = {"connection": "no answer"}
 # Answers that say "not yet": Apache Kafka gives them for a moment after topics or groups come to life.
 _PASSING = {14, 15, 16}
 
@@ -38,14 +39,20 @@ class Session:
         return connection
 
     def call(self, label, api, version, values, on=None, fit=False):
-        """Sends and records the answer; CLOSED when the broker closed the connection instead."""
+        """Sends and records the answer; CLOSED or SILENT when the broker gave none."""
         connection = on or self.main
         try:
             answer = connection.call(api, version, values, fit)
-        except (ConnectionError, BrokenPipeError):
+        except kafka_codec.CodecError as problem:
+            if connection.unanswered:  # the request is wrong, not the answer
+                raise
+            answer = {"undecodable": str(problem)}
+        except ConnectionError:
             answer = CLOSED
-            if connection is self.main:
-                self.main = self.connect()
+        except TimeoutError:
+            answer = SILENT
+        if answer in (CLOSED, SILENT) and connection is self.main:
+            self.main = self.connect()
         self.record(label, api, version, answer)
         return answer
 

@@ -2,6 +2,9 @@
 
 
 def run(s):
+    # Apache Kafka says "loading" until its first block of ids has come from the controller.
+    s.patient("first", "InitProducerId", 4, {"TransactionalId": None, "TransactionTimeoutMs": 60000},
+              lambda answer: answer["ErrorCode"])
     for version in range(6):
         s.call(f"new v{version}", "InitProducerId", version,
                {"TransactionalId": None, "TransactionTimeoutMs": 60000})

@@ -8,8 +8,8 @@ def run(s):
     s.topic("idempotent", 2)
 
     def init(label):
-        return s.call(label, "InitProducerId", 4, {"TransactionalId": None,
-                                                   "TransactionTimeoutMs": 60000})["ProducerId"]
+        return s.patient(label, "InitProducerId", 4, {"TransactionalId": None, "TransactionTimeoutMs": 60000},
+                         lambda answer: answer["ErrorCode"])["ProducerId"]
 
     def produce(label, producer, epoch, sequence, count=1, partition=0, text=b"v"):
         records = batch([(None, text)] * count, producer_id=producer, producer_epoch=epoch,
