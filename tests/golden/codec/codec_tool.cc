@@ -4,7 +4,7 @@
 //                                name, version, seed, bytes, JSON
 //   codec_tool read IN OUT       for each line of IN (name, version, seed, bytes, ...) decodes and
 //                                answers: name, version, seed, bytes written again, JSON; or
-//                                "error: ..." in place of the bytes
+//                                "error: ..." in place of the bytes. Bytes cut short must not decode.
 // Columns are separated by tabs, bytes are hexadecimal.
 #include <fmt/format.h>
 
@@ -92,10 +92,25 @@ std::vector<std::string_view> split(std::string_view line) {
   return parts;
 }
 
+// Whether every way of cutting the bytes short is an error, as it must be: 16 of them are tried,
+// each in memory of its own size, so that a sanitizer sees a read past the end.
+bool cuts_fail(const MessageType& type, int16_t version, Bytes bytes, proto::Arena& arena) {
+  const size_t step = bytes.size() / 16 + 1;
+  for (size_t size = 0; size < bytes.size(); size += step) {
+    const std::vector<uint8_t> part(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
+    arena.reset(proto::Arena::limit_for(size));
+    proto::WireReader in(part, arena);
+    type.decode(in, version);
+    if (in.ok()) return false;
+  }
+  return true;
+}
+
 std::string answer(std::string_view name, int16_t version, Bytes bytes, proto::Arena& arena) {
   const MessageType* type = proto::message_type(name);
   if (type == nullptr) return "error: unknown message\t";
   if (!type->has_version(version)) return "error: unknown version\t";
+  if (!cuts_fail(*type, version, bytes, arena)) return "error: a part of it decodes too\t";
   // The limit of a real request: a true message must fit into it.
   arena.reset(proto::Arena::limit_for(bytes.size()));
   proto::WireReader in(bytes, arena);
