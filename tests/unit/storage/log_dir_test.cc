@@ -1,0 +1,190 @@
+#include "storage/log_dir.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/checkpoint.h"
+#include "storage/log_deletion.h"
+#include "tests/unit/storage/harness.h"
+
+namespace pelton::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Harness;
+using test::read_all;
+using test::write_all;
+
+struct Opened {
+  std::unique_ptr<LogDir> dir;
+  std::string error;
+};
+
+Opened open(test::TestIo& io, const std::string& path, int32_t node_id = 1, std::string cluster = "") {
+  auto opened = LogDir::open(io, {path, node_id, std::move(cluster)});
+  if (!opened) return {nullptr, opened.error()};
+  return {std::move(*opened), ""};
+}
+
+TEST(LogDir, FormatsAnEmptyDirectory) {
+  pelton::test::TempDir temp;
+  test::TestIo io;
+  std::string path = temp / "a/b/data";
+  Opened first = open(io, path, 3);
+  ASSERT_TRUE(first.dir) << first.error;
+  EXPECT_TRUE(first.dir->clean_start());
+  std::string cluster = first.dir->cluster_id();
+  EXPECT_EQ(cluster.size(), 22u);
+  EXPECT_FALSE(first.dir->directory_id().is_zero());
+  EXPECT_EQ(read_all(path + "/meta.properties"),
+            "#\ncluster.id=" + cluster + "\ndirectory.id=" + first.dir->directory_id().to_string() +
+                "\nnode.id=3\nversion=1\n");
+  Uuid directory_id = first.dir->directory_id();
+  first.dir.reset();
+  Opened again = open(io, path, 3);
+  ASSERT_TRUE(again.dir) << again.error;
+  EXPECT_EQ(again.dir->cluster_id(), cluster);
+  EXPECT_EQ(again.dir->directory_id(), directory_id);
+}
+
+TEST(LogDir, RefusesWhatIsNotItsOwn) {
+  pelton::test::TempDir temp;
+  test::TestIo io;
+  std::string path = temp / "data";
+  Opened first = open(io, path, 1, "cluster-one");
+  ASSERT_TRUE(first.dir) << first.error;
+  EXPECT_EQ(first.dir->cluster_id(), "cluster-one");
+  EXPECT_NE(open(io, path).error.find("another process uses this directory"), std::string::npos);
+  first.dir.reset();
+  EXPECT_NE(open(io, path, 2).error.find("belongs to node.id 1"), std::string::npos);
+  EXPECT_NE(open(io, path, 1, "other").error.find("belongs to cluster cluster-one"), std::string::npos);
+  write_all(path + "/meta.properties", "version=9\n");
+  EXPECT_NE(open(io, path).error.find("only version 1"), std::string::npos);
+  fs::remove(path + "/meta.properties");
+  fs::create_directory(path + "/t-0");
+  EXPECT_NE(open(io, path).error.find("meta.properties is missing"), std::string::npos);
+}
+
+TEST(LogDir, CleanShutdownMarkerIsTaken) {
+  Harness h;
+  h.append({});
+  h.settle();
+  h.stop();
+  std::string marker = h.dir / "data/.kafka_cleanshutdown";
+  EXPECT_EQ(read_all(marker), "{\"version\":0,\"brokerEpoch\":-1}");
+  EXPECT_EQ(h.io.fs.file_system_syncs, 1) << "before the marker vouches for the files";
+  h.start();
+  EXPECT_TRUE(h.log_dir->clean_start());
+  EXPECT_FALSE(fs::exists(marker));
+  h.crash();
+  h.start();
+  EXPECT_FALSE(h.log_dir->clean_start());
+}
+
+TEST(LogDir, CreatedPartitionIsDurableAndFound) {
+  Harness h;
+  EXPECT_EQ(read_all(h.partition("partition.metadata")), "version: 0\ntopic_id: " + h.topic_id.to_string());
+  std::vector<std::string>& synced = h.io.fs.synced_directories;
+  EXPECT_TRUE(std::find(synced.begin(), synced.end(), h.dir / "data/t-0") != synced.end());
+  EXPECT_EQ(synced.back(), h.dir / "data");
+  h.restart();
+  ASSERT_EQ(h.log_dir->partitions().size(), 1u);
+  EXPECT_EQ(h.log_dir->partitions()[0].id, h.id);
+  EXPECT_EQ(h.log_dir->partitions()[0].topic_id, h.topic_id);
+  EXPECT_EQ(h.log->topic_id(), h.topic_id);
+}
+
+TEST(LogDir, OtherDirectoriesAreLeftAlone) {
+  Harness h;
+  h.stop();
+  for (const char* name : {"lost+found", "x-0.0123456789abcdef0123456789abcdef-future",
+                           "x-0.0123456789abcdef0123456789abcdef-stray", "remote-log-index-cache"}) {
+    fs::create_directory(h.dir / ("data/" + std::string(name)));
+  }
+  std::string deleted = h.dir / "data/x-0.0123456789abcdef0123456789abcdef-delete";
+  fs::create_directories(deleted + "/inner");
+  write_all(deleted + "/00000000000000000000.log", "x");
+  h.start();
+  EXPECT_EQ(h.log_dir->partitions().size(), 1u);
+  EXPECT_FALSE(fs::exists(deleted));
+  EXPECT_TRUE(fs::exists(h.dir / "data/x-0.0123456789abcdef0123456789abcdef-stray"));
+}
+
+TEST(LogDir, DeletionInTwoSteps) {
+  LogConfig config;
+  config.file_delete_delay_ms = 1000;
+  Harness h(config);
+  h.append({});
+  h.settle();
+  auto slice = h.log->read(0, 1000, h.log->written_end(), true);
+  h.append({});  // queued when the log goes
+  h.log_dir->delete_log(*h.storage, std::move(h.log), h.id);
+  EXPECT_FALSE(fs::exists(h.dir / "data/t-0"));
+  auto left = [&] {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator(h.dir / "data")) count += entry.is_directory();
+    return count;
+  };
+  EXPECT_EQ(left(), 1);
+  h.turn();
+  EXPECT_EQ(h.observer.written, 1);
+  h.io.time_ns += 1'100'000'000;
+  for (int i = 0; i < 20; ++i) h.turn();
+  EXPECT_EQ(left(), 0);
+  std::vector<uint8_t> bytes(slice->length);
+  EXPECT_EQ(*h.io.fs.pread(slice->file, bytes, slice->position), bytes.size());
+  slice->pin.reset();
+  // The same name again begins at 0, whatever the checkpoints said of the old one.
+  auto again = h.log_dir->create_log(*h.storage, h.observer, h.id, Uuid{{7}}, config);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ((*again)->next_offset(), 0);
+}
+
+TEST(LogDir, AStaleCheckpointDoesNotOutliveItsPartition) {
+  Harness h;
+  for (int i = 0; i < 5; ++i) h.append({});
+  h.settle();
+  h.save_checkpoints();
+  h.log_dir->delete_log(*h.storage, std::move(h.log), h.id);
+  auto again = h.log_dir->create_log(*h.storage, h.observer, h.id, Uuid{{7}}, h.config);
+  ASSERT_TRUE(again.has_value());
+  h.log = std::move(*again);
+  h.crash();
+  h.start();
+  EXPECT_EQ(h.load_error, "");
+  EXPECT_EQ(h.log->next_offset(), 0);
+}
+
+TEST(LogDir, AnUnfinishedCreationIsDoneAgain) {
+  Harness h;
+  h.append({});
+  h.settle();
+  auto taken = h.log_dir->create_log(*h.storage, h.observer, h.id, h.topic_id, h.config);
+  ASSERT_FALSE(taken.has_value());
+  EXPECT_EQ(taken.error().code, EEXIST) << "records are never overwritten";
+  fs::create_directory(h.dir / "data/u-0");
+  write_all(h.dir / "data/u-0/00000000000000000000.log", "");
+  EXPECT_TRUE(h.log_dir->create_log(*h.storage, h.observer, {"u", 0}, h.topic_id, h.config));
+}
+
+TEST(LogDir, Checkpoints) {
+  Harness h;
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20}, {{"other", 3}, 1, 0, 1}}));
+  std::string text = read_all(h.dir / "data/recovery-point-offset-checkpoint");
+  auto parsed = parse_offset_checkpoint(text);
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->size(), 2u);
+  EXPECT_EQ(read_all(h.dir / "data/log-start-offset-checkpoint"), "0\n1\nt 0 10\n");
+  EXPECT_EQ(h.log_dir->checkpoint_of(h.id)->high_watermark, 20);
+  h.log.reset();
+  h.storage.reset();
+  h.log_dir.reset();
+  test::TestIo io;
+  Opened again = open(io, h.dir / "data");
+  ASSERT_TRUE(again.dir) << again.error;
+  EXPECT_EQ(again.dir->checkpoint_of(h.id)->recovery_point, 30);
+  EXPECT_EQ(again.dir->checkpoint_of({"other", 3})->high_watermark, 1);
+  EXPECT_EQ(again.dir->checkpoint_of({"none", 0}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace pelton::storage

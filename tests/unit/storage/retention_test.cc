@@ -1,0 +1,126 @@
+// What ages: retention by size and time, the log start, deletion in two steps.
+#include <gtest/gtest.h>
+
+#include "storage/log_deletion.h"
+#include "tests/unit/storage/harness.h"
+
+namespace pelton::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Harness;
+
+constexpr int64_t kBase = 1'700'000'000'000;  // the harness's clock
+
+// Ten batches, two a segment; batch i has timestamp kBase + i.
+LogConfig two_a_segment() {
+  LogConfig config;
+  config.segment_bytes = 400;
+  config.file_delete_delay_ms = 1000;
+  config.retention_ms = -1;
+  return config;
+}
+
+void fill(Harness& h) {
+  for (int i = 0; i < 10; ++i) h.append({.value_bytes = 100, .timestamp = kBase + i}, i / 4);
+  h.settle();
+}
+
+int count_files(Harness& h, const std::string& suffix) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(h.dir / "data/t-0")) {
+    if (entry.path().filename().string().ends_with(suffix)) ++count;
+  }
+  return count;
+}
+
+TEST(Retention, BySize) {
+  LogConfig config = two_a_segment();
+  Harness h(config);
+  fill(h);
+  ASSERT_EQ(count_files(h, ".log"), 5);
+  uint64_t size = h.log->size_bytes();
+  config.retention_bytes = static_cast<int64_t>(size * 3 / 5);
+  h.log->set_config(config);
+  EXPECT_EQ(h.log->apply_retention(kBase, 1), 0) << "nothing past the high watermark";
+  EXPECT_EQ(h.log->apply_retention(kBase, 10), 2);
+  EXPECT_EQ(h.log->log_start_offset(), 4);
+  EXPECT_EQ(h.log->size_bytes(), size * 3 / 5);
+  EXPECT_EQ(h.log->read(3, 100, h.log->written_end(), true).error(), proto::ErrorCode::kOffsetOutOfRange);
+  EXPECT_EQ(h.log->epoch_of(4), 1);
+  EXPECT_EQ(h.log->epoch_of(3), -1);
+  // First renamed, later gone.
+  EXPECT_EQ(count_files(h, ".log.deleted"), 2);
+  h.io.time_ns += 500'000'000;
+  h.settle();
+  EXPECT_EQ(count_files(h, ".deleted"), 8) << "two segments of three files, two snapshots below";
+  h.io.time_ns += 600'000'000;
+  for (int i = 0; i < 20; ++i) h.turn();
+  EXPECT_EQ(count_files(h, ".deleted"), 0);
+  EXPECT_TRUE(h.storage->deletions->idle());
+}
+
+TEST(Retention, ByTimeRollsTheActiveSegmentToo) {
+  LogConfig config = two_a_segment();
+  config.retention_ms = 1000;
+  Harness h(config);
+  fill(h);
+  EXPECT_EQ(h.log->apply_retention(kBase + 1003, 10), 1) << "the first has 0 and 1, the second 2 and 3";
+  EXPECT_EQ(h.log->log_start_offset(), 2);
+  EXPECT_EQ(h.log->apply_retention(kBase + 5000, 9), 3) << "the last reaches beyond the high watermark";
+  EXPECT_EQ(h.log->apply_retention(kBase + 5000, 10), 1);
+  EXPECT_EQ(h.log->log_start_offset(), 10);
+  EXPECT_EQ(h.log->size_bytes(), 0u);
+  EXPECT_EQ(h.log->next_offset(), 10);
+  EXPECT_EQ(h.log->apply_retention(kBase + 5000, 10), 0) << "an empty one stays";
+  EXPECT_EQ(h.append({.value_bytes = 100}).base_offset, 10);
+  h.settle();
+  EXPECT_EQ(h.log->synced_end().offset, 11);
+  h.restart();
+  EXPECT_EQ(h.log->log_start_offset(), 10);
+  EXPECT_EQ(h.log->next_offset(), 11);
+}
+
+TEST(Retention, OnlyWithTheDeletePolicy) {
+  LogConfig config = two_a_segment();
+  config.retention_ms = 0;
+  config.retention_bytes = 0;
+  config.delete_policy = false;
+  config.compact_policy = true;
+  Harness h(config);
+  fill(h);
+  EXPECT_EQ(h.log->apply_retention(kBase + 100'000, 10), 0);
+}
+
+TEST(Retention, LogStartOffset) {
+  Harness h(two_a_segment());
+  fill(h);
+  h.log->set_log_start_offset(5);
+  h.log->set_log_start_offset(3);
+  EXPECT_EQ(h.log->log_start_offset(), 5) << "never goes back";
+  EXPECT_EQ(h.log->apply_retention(kBase, 10), 2) << "whole segments below it";
+  EXPECT_EQ(h.log->log_start_offset(), 5);
+  EXPECT_EQ(h.log->offset_for_timestamp(0, h.log->written_end())->offset, 5);
+  h.restart();
+  EXPECT_EQ(h.log->log_start_offset(), 5);
+  EXPECT_EQ(h.log_dir->checkpoint_of(h.id)->log_start_offset, 5);
+}
+
+TEST(Retention, APinnedSegmentIsReadToTheEnd) {
+  LogConfig config = two_a_segment();
+  config.retention_ms = 0;
+  Harness h(config);
+  fill(h);
+  auto slice = h.log->read(0, 1000, h.log->written_end(), true);
+  ASSERT_TRUE(slice.has_value());
+  EXPECT_EQ(h.log->apply_retention(kBase + 100'000, 10), 5);
+  h.io.time_ns += 60'000'000'000;
+  for (int i = 0; i < 40; ++i) h.turn();
+  EXPECT_EQ(count_files(h, ".deleted"), 0);
+  std::vector<uint8_t> bytes(slice->length);
+  EXPECT_EQ(*h.io.fs.pread(slice->file, bytes, slice->position), bytes.size());
+  EXPECT_EQ(proto::BatchView(bytes).base_offset(), 0);
+}
+
+}  // namespace
+}  // namespace pelton::storage

@@ -1,0 +1,192 @@
+// What counts as synced, and when.
+#include <gtest/gtest.h>
+
+#include "storage/shard_storage.h"
+#include "tests/unit/storage/harness.h"
+
+namespace pelton::storage {
+namespace {
+
+using test::Harness;
+using test::Observer;
+
+struct ManualHarness : Harness {
+  explicit ManualHarness(LogConfig config_ = {}) : Harness(config_) { io.auto_complete = false; }
+  ~ManualHarness() {
+    io.auto_complete = true;
+    settle();
+  }
+};
+
+TEST(Sync, CoversOnlyWhatWasWrittenWhenItStarted) {
+  ManualHarness h;
+  h.append({});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_FALSE(h.io.started[0].file_system);
+  h.append({});
+  h.turn();
+  EXPECT_EQ(h.io.started.size(), 1u) << "one in flight for a file";
+  EXPECT_EQ(h.log->synced_end().offset, 0);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 1);
+  EXPECT_EQ(h.observer.synced, 1);
+  ASSERT_EQ(h.io.started.size(), 1u) << "the next one begins by itself";
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 2);
+  EXPECT_TRUE(h.io.started.empty());
+}
+
+TEST(Sync, AFailureIsFinal) {
+  ManualHarness h;
+  h.append({});
+  h.turn();
+  h.append({});
+  h.turn();
+  h.io.end(-EIO);
+  h.turn();
+  EXPECT_EQ(h.observer.failures, 1);
+  EXPECT_EQ(h.observer.last_error.code, EIO);
+  EXPECT_EQ(h.log->synced_end().offset, 0);
+  EXPECT_TRUE(h.io.started.empty()) << "never retried";
+  EXPECT_EQ(h.append({}).error, proto::ErrorCode::kKafkaStorageError);
+}
+
+TEST(Sync, ARollWaitsForOldSegmentAndNewName) {
+  LogConfig config;
+  config.segment_bytes = 300;
+  ManualHarness h(config);
+  h.append({.value_bytes = 150});
+  h.turn();
+  h.append({.value_bytes = 150});
+  h.turn();
+  // The first sync covers the first batch only.
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 1);
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_TRUE(h.io.started[0].file_system);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 2);
+  h.append({.value_bytes = 20});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_FALSE(h.io.started[0].file_system) << "the name is on disk now";
+}
+
+TEST(Sync, UnsyncedTopicsSyncAtTheRollOnly) {
+  LogConfig config;
+  config.segment_bytes = 300;
+  config.flush_messages = kFlushNever;
+  ManualHarness h(config);
+  h.append({.value_bytes = 150});
+  h.turn();
+  EXPECT_TRUE(h.io.started.empty());
+  h.append({.value_bytes = 150});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_FALSE(h.io.started[0].file_system);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 1) << "the segment that was rolled";
+  EXPECT_TRUE(h.io.started.empty());
+  h.log->request_sync();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 2);
+}
+
+TEST(Sync, AfterSoManyRecordsOrSoLong) {
+  LogConfig config;
+  config.flush_messages = 5;
+  config.flush_ms = 1000;
+  ManualHarness h(config);
+  h.append({.records = 4});
+  h.turn();
+  EXPECT_TRUE(h.io.started.empty());
+  h.append({.records = 1});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 5);
+  h.append({.records = 1});
+  h.turn();
+  EXPECT_TRUE(h.io.started.empty());
+  h.io.time_ns += 1'100'000'000;
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u) << "flush.ms";
+}
+
+TEST(Sync, ManyDirtyLogsShareOneSyncOfTheFileSystem) {
+  constexpr int kLogs = 12;
+  ManualHarness h;
+  std::vector<std::unique_ptr<Observer>> observers;
+  std::vector<std::unique_ptr<Log>> logs;
+  std::vector<std::vector<uint8_t>> batches;
+  for (int i = 0; i < kLogs; ++i) {
+    observers.push_back(std::make_unique<Observer>());
+    auto log = h.log_dir->create_log(*h.storage, *observers.back(), {"many", i}, h.topic_id, h.config);
+    ASSERT_TRUE(log.has_value());
+    logs.push_back(std::move(*log));
+  }
+  auto append_all = [&] {
+    for (auto& log : logs) {
+      batches.push_back(test::make_batch({}));
+      log->append(batches.back(), 0, AppendOrigin::kClient, 0);
+    }
+    h.turn();
+  };
+  append_all();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_TRUE(h.io.started[0].file_system);
+  append_all();
+  EXPECT_EQ(h.io.started.size(), 1u);
+  // One log goes while the sync that covers it is in flight.
+  logs.pop_back();
+  h.io.end(0);
+  h.turn();
+  for (auto& log : logs) EXPECT_EQ(log->synced_end().offset, 1);
+  EXPECT_EQ(observers.back()->synced, 0);
+  ASSERT_EQ(h.io.started.size(), 1u) << "the next one for what came meanwhile";
+  h.io.end(0);
+  h.turn();
+  for (auto& log : logs) EXPECT_EQ(log->synced_end().offset, 2);
+  EXPECT_EQ(counters(*h.storage).file_system_syncs, 2u);
+  EXPECT_EQ(counters(*h.storage).syncs, 0u);
+  // A failed one fails all it covered.
+  append_all();
+  h.io.end(-EIO);
+  h.turn();
+  for (size_t i = 0; i < logs.size(); ++i) EXPECT_EQ(observers[i]->failures, 1);
+}
+
+TEST(Sync, ALogMayGoWhileItsSyncIsInFlight) {
+  ManualHarness h;
+  h.append({});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  h.log.reset();
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.observer.synced, 0);
+}
+
+TEST(Sync, CloseSyncsAndTellsNobody) {
+  ManualHarness h;
+  h.append({});
+  int before = h.io.fs.syncs;
+  ASSERT_TRUE(h.log->close().has_value());
+  EXPECT_GT(h.io.fs.syncs, before);
+  EXPECT_EQ(h.log->synced_end().offset, 1);
+  EXPECT_EQ(h.append({}).error, proto::ErrorCode::kKafkaStorageError);
+  EXPECT_EQ(std::filesystem::file_size(h.partition("00000000000000000000.log")),
+            test::make_batch({}).size());
+}
+
+}  // namespace
+}  // namespace pelton::storage
