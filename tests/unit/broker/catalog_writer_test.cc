@@ -1,0 +1,282 @@
+// The catalog's writer in a whole broker of three shards, on the poll backend and real files; the test
+// turns all loops.
+#include "broker/catalog/writer.h"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "broker/catalog/metadata_log.h"
+#include "broker/catalog/topic_changes.h"
+#include "broker/partition_set.h"
+#include "broker/server.h"
+#include "tests/support/poll_io.h"
+#include "tests/unit/reactor/temp_dir.h"
+
+namespace pelton::broker {
+namespace {
+
+using proto::ErrorCode;
+
+struct Outcome {
+  bool done = false;
+  ErrorCode error = ErrorCode::kNone;
+  TopicOutcome topic;
+  bool on_every_shard = false;  // when done() ran
+};
+
+class CatalogWriterTest : public ::testing::Test {
+ protected:
+  static constexpr int kShards = 3;
+
+  void start() {
+    config_.log_dir = directory_.path() + "/data";
+    config_.listeners = {{.name = "PLAINTEXT", .bind = {"127.0.0.1", 0}}};
+    std::vector<Io*> ios;
+    for (int i = 0; i < kShards; ++i) {
+      ios_.push_back(std::make_unique<test::PollIo>());
+      ios.push_back(ios_.back().get());
+    }
+    auto opened = Server::open(config_, ios, {.load_in_threads = false, .shuffle = true});
+    ASSERT_TRUE(opened.has_value()) << opened.error();
+    server_ = std::move(*opened);
+  }
+  void stop() {
+    server_->request_stop();
+    turn_until([&] {
+      for (Shard* shard : server_->shards()) {
+        if (!shard->loop().stopped()) return false;
+      }
+      return true;
+    });
+    EXPECT_TRUE(server_->stopped_clean());
+    server_.reset();
+    ios_.clear();
+  }
+  void restart() {
+    stop();
+    start();
+  }
+  void TearDown() override {
+    if (server_ != nullptr) stop();
+  }
+
+  template <class Done>
+  void turn_until(Done&& done) {
+    for (int turn = 0; turn < 100'000; ++turn) {
+      if (done()) return;
+      for (Shard* shard : server_->shards()) {
+        if (!shard->loop().stopped()) shard->loop().run_turn(false);
+      }
+    }
+    FAIL() << "nothing more happens";
+  }
+
+  CatalogWriter& writer() { return *server_->shard(kCatalogShard).catalog_writer; }
+  const TopicInfo* topic(std::string_view name) {
+    return server_->shard(0).catalog->find(name);
+  }
+  bool usable_everywhere(std::string_view name) {
+    for (ShardId id = 0; id < kShards; ++id) {
+      BrokerShard& here = server_->shard(id);
+      const TopicInfo* info = here.catalog->find(name);
+      if (info == nullptr) return false;
+      for (const PartitionInfo& partition : info->partitions) {
+        if (partition.shard == id && here.partitions->find(info->id, partition.index) == nullptr) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  class Create final : public CatalogChange {
+   public:
+    Create(CatalogWriterTest& test, NewTopic topic, Outcome& outcome)
+        : test_(test), topic_(std::move(topic)), outcome_(outcome) {}
+    void plan(const CatalogReplay& state, MetadataRecords& records) override {
+      BrokerShard& here = test_.server_->shard(kCatalogShard);
+      outcome_.topic = plan_create_topic(state, here.config, replica_home(here), topic_,
+                                         make_topic_id(here.shard.io()), records);
+    }
+    void done(ErrorCode error) override {
+      outcome_.done = true;
+      outcome_.error = error;
+      outcome_.on_every_shard = test_.usable_everywhere(topic_.name);
+    }
+
+   private:
+    CatalogWriterTest& test_;
+    NewTopic topic_;
+    Outcome& outcome_;
+  };
+
+  bool submit(std::string_view name, int32_t partitions, Outcome& outcome) {
+    NewTopic topic{.name = std::string(name), .partitions = partitions, .assignments = {}, .configs = {}};
+    return writer().submit(std::make_unique<Create>(*this, std::move(topic), outcome)) == nullptr;
+  }
+  Outcome create(std::string_view name, int32_t partitions) {
+    Outcome outcome;
+    EXPECT_TRUE(submit(name, partitions, outcome));
+    turn_until([&] { return outcome.done; });
+    return outcome;
+  }
+
+  test::TempDir directory_;
+  BrokerConfig config_;
+  std::vector<std::unique_ptr<test::PollIo>> ios_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(CatalogWriterTest, ATopicIsUsableThroughEveryShardWhenItsCreationIsAnswered) {
+  start();
+  Outcome outcome = create("orders", 7);
+  EXPECT_EQ(outcome.error, ErrorCode::kNone);
+  EXPECT_TRUE(outcome.on_every_shard);
+  std::set<ShardId> owners;
+  for (const PartitionInfo& partition : topic("orders")->partitions) owners.insert(partition.shard);
+  EXPECT_EQ(owners.size(), 3u);
+}
+
+TEST_F(CatalogWriterTest, ChangesOfOneRoundSeeEachOther) {
+  start();
+  Outcome first, second, other;
+  ASSERT_TRUE(submit("t", 1, first));
+  ASSERT_TRUE(submit("t", 1, second));
+  ASSERT_TRUE(submit("u", 1, other));
+  EXPECT_FALSE(first.done);
+  turn_until([&] { return first.done && second.done && other.done; });
+  EXPECT_EQ(first.topic.error, ErrorCode::kNone);
+  EXPECT_EQ(second.topic.error, ErrorCode::kTopicAlreadyExists);
+  EXPECT_TRUE(other.on_every_shard);
+}
+
+TEST_F(CatalogWriterTest, StateSurvivesARestart) {
+  start();
+  Uuid id = create("orders", 3).topic.id;
+  int64_t end = writer().state().end_offset();
+  restart();
+  ASSERT_NE(topic("orders"), nullptr);
+  EXPECT_EQ(topic("orders")->id, id);
+  EXPECT_EQ(topic("orders")->partitions.size(), 3u);
+  EXPECT_TRUE(usable_everywhere("orders"));
+  // Nothing new to say about an unchanged node.
+  EXPECT_EQ(writer().state().end_offset(), end);
+  EXPECT_EQ(writer().state().features().at("metadata.version"), 33);
+  EXPECT_FALSE(writer().state().broker(1)->fenced);
+}
+
+TEST_F(CatalogWriterTest, AChangedNodeRegistersAnew) {
+  start();
+  create("t", 1);
+  stop();
+  config_.rack = "r2";
+  start();
+  EXPECT_EQ(writer().state().broker(1)->rack, "r2");
+}
+
+TEST_F(CatalogWriterTest, TheQueueIsBounded) {
+  start();
+  std::vector<Outcome> outcomes(CatalogWriter::kMaxWaiting + 1);
+  for (size_t i = 0; i < CatalogWriter::kMaxWaiting; ++i) ASSERT_TRUE(submit("t", 1, outcomes[i]));
+  EXPECT_FALSE(submit("t", 1, outcomes.back()));
+  turn_until([&] { return outcomes[CatalogWriter::kMaxWaiting - 1].done; });
+  EXPECT_EQ(outcomes[0].topic.error, ErrorCode::kNone);
+  EXPECT_TRUE(submit("u", 1, outcomes.back()));
+  turn_until([&] { return outcomes.back().done; });
+}
+
+TEST_F(CatalogWriterTest, WhatWaitsAtTheStopIsAnswered) {
+  start();
+  Outcome outcome;
+  ASSERT_TRUE(submit("t", 1, outcome));
+  writer().stop();
+  EXPECT_TRUE(outcome.done);
+  EXPECT_EQ(outcome.error, ErrorCode::kNotController);
+  Outcome late;
+  EXPECT_FALSE(submit("u", 1, late));
+}
+
+TEST_F(CatalogWriterTest, ProducerIdsAreNeverGivenTwice) {
+  std::set<int64_t> seen;
+  struct Waiter : CatalogWriter::ProducerIdWaiter {
+    bool done = false;
+    ErrorCode error{};
+    int64_t id = -1;
+  };
+  auto take = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      Waiter waiter;
+      waiter.owner = &waiter;
+      waiter.ready = [](void* self, ErrorCode error, int64_t id) {
+        auto& mine = *static_cast<Waiter*>(self);
+        mine.done = true;
+        mine.error = error;
+        mine.id = id;
+      };
+      writer().next_producer_id(waiter);
+      turn_until([&] { return waiter.done; });
+      EXPECT_EQ(waiter.error, ErrorCode::kNone);
+      EXPECT_TRUE(seen.insert(waiter.id).second) << waiter.id;
+      // The block it comes from is in the state that a restart reads.
+      EXPECT_LT(waiter.id, writer().state().next_producer_id());
+    }
+  };
+  start();
+  take(2'500);
+  restart();
+  take(10);
+}
+
+TEST_F(CatalogWriterTest, TakesOverADirectoryOfApacheKafka) {
+  namespace fs = std::filesystem;
+  fs::path metadata = fs::path(directory_.path()) / "data" / "__cluster_metadata-0";
+  fs::create_directories(metadata);
+  fs::copy_file("tests/golden/metadata/apache_kafka_4.4.0.log", metadata / "00000000000000000000.log");
+  fs::copy_file("tests/golden/metadata/apache_kafka_4.4.0_bootstrap.checkpoint",
+                metadata / "00000000000000000000-0000000000.checkpoint");
+  std::ofstream(metadata / "quorum-state")
+      << R"({"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,)"
+         R"("currentVoters":[{"voterId":1}],"data_version":0})";
+  std::ofstream(metadata / "partition.metadata") << "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ";
+  std::ofstream(metadata.parent_path() / "meta.properties")
+      << "version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\ndirectory.id=eyMmjR33a8sq-OMoU6vPQw\n";
+  start();
+  const TopicInfo* orders = topic("orders");
+  ASSERT_NE(orders, nullptr);
+  EXPECT_EQ(orders->partitions.size(), 5u);
+  for (const PartitionInfo& partition : orders->partitions) {
+    EXPECT_EQ(partition.leader, 1);
+    EXPECT_EQ(partition.leader_epoch, 2);
+    EXPECT_EQ(partition.isr, std::vector<int32_t>{1});
+  }
+  EXPECT_TRUE(usable_everywhere("orders"));
+  EXPECT_FALSE(writer().state().broker(1)->fenced);
+  EXPECT_EQ(writer().state().features().at("transaction.version"), 2);
+  int64_t end = writer().state().end_offset();
+  EXPECT_GT(end, 101);
+  restart();
+  EXPECT_EQ(writer().state().end_offset(), end);
+  EXPECT_EQ(topic("orders")->partitions[0].leader_epoch, 2);
+}
+
+TEST_F(CatalogWriterTest, StartsAFormattedDirectoryOfApacheKafka) {
+  namespace fs = std::filesystem;
+  fs::path metadata = fs::path(directory_.path()) / "data" / "__cluster_metadata-0";
+  fs::create_directories(metadata);
+  fs::copy_file("tests/golden/metadata/apache_kafka_4.4.0_bootstrap.checkpoint",
+                metadata / "00000000000000000000-0000000000.checkpoint");
+  std::ofstream(metadata.parent_path() / "meta.properties")
+      << "version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\ndirectory.id=eyMmjR33a8sq-OMoU6vPQw\n";
+  start();
+  EXPECT_EQ(writer().state().features().at("metadata.version"), 33);
+  EXPECT_EQ(writer().state().features().at("transaction.version"), 2);
+  EXPECT_EQ(create("t", 1).topic.error, ErrorCode::kNone);
+  restart();
+  EXPECT_NE(topic("t"), nullptr);
+}
+
+}  // namespace
+}  // namespace pelton::broker
