@@ -14,8 +14,8 @@ ShardStorage::ShardStorage(Shard& shard, size_t max_open_files)
 
 ShardStorage::ShardStorage(Loop& loop_, size_t max_open_files)
     : loop(loop_),
-      descriptors(std::make_unique<DescriptorCache>(loop, max_open_files)),
       index_blocks(std::make_unique<IndexBlockCache>()),
+      descriptors(std::make_unique<DescriptorCache>(loop, max_open_files)),
       deletions(std::make_unique<LogDeletion>(loop)),
       syncs(std::make_unique<SyncQueue>(loop.io(), counters)),
       appends(std::make_unique<AppendQueue>(loop, *syncs, counters)) {}

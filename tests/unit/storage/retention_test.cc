@@ -53,7 +53,7 @@ TEST(Retention, BySize) {
   EXPECT_EQ(count_files(h, ".log.deleted"), 2);
   h.io.time_ns += 500'000'000;
   h.settle();
-  EXPECT_EQ(count_files(h, ".deleted"), 8) << "two segments of three files, two snapshots below";
+  EXPECT_EQ(count_files(h, ".deleted"), 7) << "two segments of three files, the snapshot between";
   h.io.time_ns += 600'000'000;
   for (int i = 0; i < 20; ++i) h.turn();
   EXPECT_EQ(count_files(h, ".deleted"), 0);

@@ -56,7 +56,7 @@ TEST(Sync, AFailureIsFinal) {
 
 TEST(Sync, ARollWaitsForOldSegmentAndNewName) {
   LogConfig config;
-  config.segment_bytes = 300;
+  config.segment_bytes = 400;
   ManualHarness h(config);
   h.append({.value_bytes = 150});
   h.turn();
