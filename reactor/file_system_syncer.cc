@@ -1,6 +1,7 @@
 #include "reactor/file_system_syncer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -39,11 +40,10 @@ bool FileSystemSyncer::concerns(const std::vector<Request>& list, const Client& 
 // All that waits for the descriptor of the oldest request.
 std::vector<FileSystemSyncer::Request> FileSystemSyncer::take_batch() {
   FileFd directory = waiting_.front().directory;
-  auto others = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const Request& request) {
-    return request.directory == directory;
-  });
-  std::vector<Request> batch(waiting_.begin(), others);
-  waiting_.erase(waiting_.begin(), others);
+  auto same = [&](const Request& request) { return request.directory == directory; };
+  std::vector<Request> batch;
+  std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(batch), same);
+  std::erase_if(waiting_, same);
   return batch;
 }
 

@@ -114,11 +114,11 @@ void play(MakeIo make_io, int hops) {
 }
 
 TEST(ShardThreads, PlayBallOverPoll) {
-  play([] { return std::make_unique<test::PollIo>(); }, 5000);
+  play([] { return std::make_unique<test::PollIo>(); }, 2000);
 }
 
 TEST(ShardThreads, PlayBallOverUring) {
-  play([] { return std::move(UringIo::create().value()); }, 5000);
+  play([] { return std::move(UringIo::create().value()); }, 2000);
 }
 
 struct Look {
