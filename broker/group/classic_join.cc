@@ -164,7 +164,7 @@ void ClassicGroups::rejoin(Entry& entry, ClassicMember& member, const Join& join
   response.generation_id = group.generation();
   response.protocol_type = group.protocol_type();
   response.protocol_name = group.protocol_name();
-  response.leader = group.leader().value_or("");
+  if (group.leader()) response.leader = *group.leader();
   response.members = members;
   join.waiter.answer(response);
 }
