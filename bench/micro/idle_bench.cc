@@ -39,7 +39,7 @@ void idle_two_shards(benchmark::State& state) {
   double before_kib = resident_kib();
   auto io0 = std::move(UringIo::create().value());
   auto io1 = std::move(UringIo::create().value());
-  Mailboxes boxes(3);  // the third is this thread, which ends the two
+  Mailboxes boxes(2);
   Shard zero(0, *io0, boxes), one(1, *io1, boxes);
   std::unique_ptr<ShardThreads> threads;
   if (!ShardThreads::start({&zero, &one}, true, threads)) return state.SkipWithError("no threads");
@@ -53,10 +53,8 @@ void idle_two_shards(benchmark::State& state) {
   state.counters["cpu_us_per_s"] = used / (2.0 * static_cast<double>(state.iterations()));
   state.counters["added_rss_KiB"] = resident_kib() - before_kib;
   Stop stops[2];
-  for (ShardId id : {ShardId{0}, ShardId{1}}) {
-    boxes.push(2, id, stops[id].message);
-    boxes.wake_if_asleep(id);
-  }
+  zero.send_from_outside(stops[0].message);
+  one.send_from_outside(stops[1].message);
   threads->join();
 }
 BENCHMARK(idle_two_shards)->Iterations(1)->UseRealTime();

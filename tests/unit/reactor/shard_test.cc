@@ -81,6 +81,17 @@ TEST_F(TwoShards, AFullRingKeepsOrder) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(log[static_cast<size_t>(i)], i);
 }
 
+TEST_F(TwoShards, AMessageFromOutsideIsDeliveredAndOnlyOneWaits) {
+  Note first(log, 1), second(log, 2);
+  EXPECT_TRUE(one.send_from_outside(first.message));
+  EXPECT_FALSE(one.send_from_outside(second.message));
+  one.loop().run_turn(true);  // would sleep for ever without the wake
+  EXPECT_EQ(log, std::vector<int>{1});
+  EXPECT_TRUE(one.send_from_outside(second.message));
+  one.loop().run_turn(true);
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+}
+
 // A message that travels between two threads and counts its hops.
 struct Ball {
   explicit Ball(int with) : hops_left(with), message(Message::bind<&Ball::deliver>(this)) {}
