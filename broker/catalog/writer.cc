@@ -64,6 +64,7 @@ CatalogWriter::CatalogWriter(BrokerShard& here) : here_(here) {
 
 CatalogWriter::~CatalogWriter() {
   CHECK(waiting_.empty() && round_.empty(), "stop() and close() the catalog's writer first");
+  stopped_ = true;
   if (log_ != nullptr) log_->retire(ErrorCode::kNotLeaderOrFollower);
 }
 
