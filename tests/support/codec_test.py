@@ -70,6 +70,7 @@ class MaskingTest(unittest.TestCase):
         left, right = ({"ErrorMessage": text} for text in ("no", None))
         found = list(differences(Masks({}).mask("", left), Masks({}).mask("", right), Pairs()))
         self.assertEqual(found, [("ErrorMessage", "text", None)])
+        self.assertEqual(list(differences(Masks({}).mask("", right), Masks({}).mask("", left), Pairs())), [])
 
     def test_null_is_not_empty(self):
         self.assertEqual(list(differences({"Records": None}, {"Records": ""}, Pairs())), [("Records", None, "")])

@@ -157,7 +157,10 @@ def stop_under_load(context):
                 {"TopicId": idle_id, "Partitions": [{"Partition": 0, "FetchOffset": 0,
                                                      "PartitionMaxBytes": 1 << 20}]}]})
         waiting.append(connection)
-    time.sleep(3)
+    limit = time.monotonic() + 40
+    while _end(broker, topic) < 5000:
+        expect(time.monotonic() < limit, f"{_end(broker, topic)} records after 40 s of load")
+        time.sleep(0.1)
     broker.stop()
     load.kill()
     load.communicate()
@@ -165,10 +168,16 @@ def stop_under_load(context):
         connection.close()
     expect((broker.data_dir / ".kafka_cleanshutdown").exists(), "no clean-shutdown marker")
     broker.start()
+    end = _end(broker, topic)
+    expect(end >= 5000, f"{end} records after the restart")
+    with Connection(broker.port) as connection:
+        found = connection.fetch(topic_id, 0, end - 1)
+        expect_equal((found["ErrorCode"], found["HighWatermark"]), (0, end), "the last record")
+
+
+def _end(broker, topic):
+    """The end offset of partition 0."""
     with Connection(broker.port) as connection:
         answer = connection.call("ListOffsets", 7, {"ReplicaId": -1, "Topics": [
             {"Name": topic, "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}]}]})
-        end = answer["Topics"][0]["Partitions"][0]["Offset"]
-        expect(end > 1000, f"only {end} records were written")
-        found = connection.fetch(topic_id, 0, end - 1)
-        expect_equal((found["ErrorCode"], found["HighWatermark"]), (0, end), "the last record")
+        return answer["Topics"][0]["Partitions"][0]["Offset"]

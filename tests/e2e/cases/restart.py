@@ -118,7 +118,7 @@ def lost_derived_files(context):
     broker = context.own({"log.segment.bytes": 1048576, "log.index.interval.bytes": 512})
     log = Log(context, broker)
     for _ in range(3):
-        log.write(1000, "none")
+        log.write(4000, "none")
     broker.kill9()
     removed = 0
     for folder in broker.data_dir.iterdir():

@@ -1,8 +1,8 @@
 """Makes two transcripts comparable: what may differ between brokers becomes a symbol.
 
 Ids become symbols, and Pairs holds which id of one side stands for which of the other: the *same* id in two
-places must be the same on both sides. Ports, host names, session ids and producer ids likewise; wordings
-and documentation only have to be there or not. Lists of structs are sorted by their key fields: their order
+places must be the same on both sides. Ports, host names, session ids and producer ids likewise. Of wordings and
+documentation only this counts: where the left has one, the right has one too. Lists of structs are sorted by their key fields: their order
 is not part of the protocol."""
 
 import dataclasses
@@ -101,5 +101,10 @@ def differences(left, right, pairs, path=""):
     elif isinstance(left, Symbol) and isinstance(right, Symbol):
         if not pairs.same(left, right):
             yield path, left, right
-    elif left != right or type(left) is not type(right):
+    elif (left != right or type(left) is not type(right)) and not _says_more(path, left, right):
         yield path, left, right
+
+
+def _says_more(path, left, right):
+    """Whether this is a text and the left has none."""
+    return path.rpartition(".")[2] in _TEXTS and left in (None, "") and right in (None, "", "text")

@@ -16,7 +16,12 @@ def run(s):
         ask(f"unknown topic v{version}", _TOPIC, "no-such-topic", None, version)
     ask("with synonyms", _TOPIC, "configured", ["retention.ms", "segment.bytes"], IncludeSynonyms=True)
     ask("unknown key", _TOPIC, "configured", ["no.such.key"])
-    ask("no keys", _TOPIC, "configured", [])
+    for label, keys in (("no keys", []), ("null keys", None)):
+        # Which keys there are differs; of these the values.
+        answer = s.main.call("DescribeConfigs", 4, {"Resources": [
+            {"ResourceType": _TOPIC, "ResourceName": "configured", "ConfigurationKeys": keys}]})
+        found = {row["Name"]: row["Value"] for row in answer["Results"][0]["Configs"]}
+        s.note(label, {key: found.get(key) for key in _TOPIC_KEYS})
     ask("invalid topic", _TOPIC, "a b", None)
     ask("empty topic", _TOPIC, "", None)
     ask("broker", _BROKER, "1", ["num.partitions", "message.max.bytes"])

@@ -6,12 +6,20 @@ from tests.support.kafka_codec import batch, record
 _HOUR = 3_600_000
 
 
+_STEPS = 40
+
+
 def run(s):
-    s.topic("bad", 1)
+    # A partition for each step, so that what one broker took does not show in the next steps.
+    s.topic("bad", _STEPS)
     pair = [(b"key", b"value")]
+    steps = []
 
     def produce(label, records, version=9, topic="bad"):
-        s.call(label, "Produce", version, produce_body([(topic, [(0, records)])]))
+        partition = len(steps) if topic == "bad" else 0
+        if topic == "bad":
+            steps.append(label)
+        s.call(label, "Produce", version, produce_body([(topic, [(partition, records)])]))
 
     produce("good", batch(pair, timestamp=s.now))
     produce("wrong crc", batch(pair, crc=1))
@@ -59,5 +67,7 @@ def run(s):
     answer = s.call("append time", "Produce", 9,
                     produce_body([("bad-append-time", [(0, batch(pair, timestamp=s.now))])]))
     s.note("append time given", answer["Responses"][0]["PartitionResponses"][0]["LogAppendTimeMs"] > s.now)
-    s.call("what was stored", "Fetch", 12, fetch_body(
-        [(name, [(0, 0, {})]) for name in ("bad", "bad-small", "bad-compact")]))
+    for partition, label in enumerate(steps):
+        s.call(f"stored of: {label}", "Fetch", 12, fetch_body([("bad", [(partition, 0, {})])]))
+    for name in ("bad-small", "bad-compact"):
+        s.call(f"stored in {name}", "Fetch", 12, fetch_body([(name, [(0, 0, {})])]))
