@@ -103,6 +103,7 @@ void ClassicGroup::remove(std::string_view id) {
 void ClassicGroup::answer_gone(ClassicMember& member) {
   JoinGroupResponse join;
   join.error_code = proto::wire(ErrorCode::kUnknownMemberId);
+  join.protocol_name = std::nullopt;
   answer_join(member, join);
   SyncGroupResponse sync;
   sync.error_code = proto::wire(ErrorCode::kUnknownMemberId);
@@ -156,6 +157,7 @@ void ClassicGroup::set_join_waiter(ClassicMember& member, JoinWaiter* waiter) {
     JoinGroupResponse superseded;
     superseded.member_id = member.id();
     superseded.error_code = proto::wire(ErrorCode::kRebalanceInProgress);
+    superseded.protocol_name = std::nullopt;
     answer_join(member, superseded);
   }
   member.join_waiter = waiter;

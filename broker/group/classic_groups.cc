@@ -70,6 +70,7 @@ void ClassicGroups::unloaded(ErrorCode error) {
       proto::JoinGroupResponse join;
       join.member_id = member_id;
       join.error_code = proto::wire(error);
+      join.protocol_name = std::nullopt;
       group.answer_join(*member, join);
       proto::SyncGroupResponse sync;
       sync.error_code = proto::wire(error);

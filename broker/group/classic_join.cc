@@ -20,6 +20,7 @@ void answer_error(JoinWaiter& waiter, std::string_view member_id, ErrorCode erro
   JoinGroupResponse response;
   response.member_id = member_id;
   response.error_code = proto::wire(error);
+  response.protocol_name = std::nullopt;
   waiter.answer(response);
 }
 
@@ -121,11 +122,7 @@ void ClassicGroups::join_existing(Entry& entry, const Join& join) {
   }
   ErrorCode error = group.validate(request.member_id, request.group_instance_id);
   if (error != ErrorCode::kNone) {
-    JoinGroupResponse response;
-    response.member_id = request.member_id;
-    response.error_code = proto::wire(error);
-    response.protocol_name = std::nullopt;
-    join.waiter.answer(response);
+    answer_error(join.waiter, request.member_id, error);
     return;
   }
   rejoin(entry, *group.member(request.member_id), join);

@@ -30,6 +30,7 @@ void respond_error(Request& request, ErrorCode error, std::string_view member_id
   JoinGroupResponse response;
   response.error_code = proto::wire(error);
   response.member_id = member_id;
+  response.protocol_name = std::nullopt;
   request.respond(response);
 }
 
