@@ -25,7 +25,7 @@ def after_kill(context):
     _dump_everything(broker, written)
 
 
-@case(smoke=True)
+@case()
 def after_stop(context):
     broker, written = _loaded(context)
     broker.stop()
