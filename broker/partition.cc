@@ -20,6 +20,7 @@ void Partition::attach(std::unique_ptr<storage::Log> log, const storage::LogConf
   set_config(config);
   // What survived the last stop is committed: this replica is the whole of the partition.
   high_watermark_ = log_->written_end();
+  log_->begin_leader_epoch(leader_epoch_);
 }
 
 storage::LogConfig Partition::effective(const storage::LogConfig& config, bool always_synced) {

@@ -145,4 +145,12 @@ void set_max_timestamp_and_log_append_time(MutableBytes batch, int64_t timestamp
   store_be<uint32_t>(batch.data() + kAtCrc, view.computed_crc());
 }
 
+void clear_log_append_time(MutableBytes batch) {
+  BatchView view(batch);
+  CHECK(view.batch_length() >= kMinBatchLength && batch.size() >= view.size());
+  auto attributes = static_cast<int16_t>(view.attributes() & ~kAttributeLogAppendTime);
+  store_be<int16_t>(batch.data() + kAtAttributes, attributes);
+  store_be<uint32_t>(batch.data() + kAtCrc, view.computed_crc());
+}
+
 }  // namespace pelton::proto

@@ -167,5 +167,7 @@ void set_base_offset(MutableBytes batch, int64_t offset);
 void set_partition_leader_epoch(MutableBytes batch, int32_t epoch);
 // message.timestamp.type=LogAppendTime. Inside the CRC: needs the whole batch and computes it again.
 void set_max_timestamp_and_log_append_time(MutableBytes batch, int64_t timestamp);
+// message.timestamp.type=CreateTime for a batch whose client set the other bit. Computes the CRC again.
+void clear_log_append_time(MutableBytes batch);
 
 }  // namespace pelton::proto

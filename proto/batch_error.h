@@ -30,10 +30,12 @@ constexpr ErrorCode error_code_of(BatchError error) {
     case BatchError::kControlFromClient:
     case BatchError::kBadSequence:
     case BatchError::kBadRecords:
-    // Kafka lets these two pass its validation and trips over them later.
+    // Kafka refuses the request that carries it before it looks at the batch.
     case BatchError::kTransactionalWithoutProducerId:
-    case BatchError::kBadProducerEpoch:
       return ErrorCode::kInvalidRecord;
+
+    case BatchError::kBadProducerEpoch:
+      return ErrorCode::kInvalidProducerEpoch;
   }
   return ErrorCode::kUnknownServerError;
 }

@@ -55,8 +55,11 @@ void DelayedFetch::decide() {
 
 bool DelayedFetch::satisfied() {
   if (limits_.max_wait_ms <= 0 || home_.stopping) return true;
+  // A partition that was refused before any read does not keep the others from waiting.
   for (const FetchSlot& slot : slots_)
-    if (slot.error != ErrorCode::kNone || slot.diverging.leader_epoch >= 0) return true;
+    if (slot.shard != kNoShard &&
+        (slot.error != ErrorCode::kNone || slot.diverging.leader_epoch >= 0))
+      return true;
   uint64_t bytes = 0;
   for (const FetchPart* part = parts_; part != nullptr; part = part->next) bytes += part->bytes();
   return bytes >= static_cast<uint64_t>(std::max(limits_.min_bytes, 0));

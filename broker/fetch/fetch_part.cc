@@ -91,9 +91,17 @@ void FetchPart::read_all() {
 bool FetchPart::check_epoch(FetchSlot& slot, const Partition& partition) {
   slot.error = check_leader_epoch(slot.current_leader_epoch, partition.leader_epoch());
   if (slot.error == ErrorCode::kNone) return true;
-  slot.leader_id = here_->config.node_id;
-  slot.leader_epoch = partition.leader_epoch();
+  // A client that is ahead of us learns nothing from our epoch.
+  if (slot.error == ErrorCode::kFencedLeaderEpoch) {
+    slot.leader_id = here_->config.node_id;
+    slot.leader_epoch = partition.leader_epoch();
+  }
   return false;
+}
+
+void FetchPart::refuse(FetchSlot& slot, ErrorCode error) {
+  slot.error = error;
+  slot.high_watermark = slot.last_stable_offset = slot.log_start_offset = -1;
 }
 
 void FetchPart::read_slot(FetchSlot& slot) {
@@ -123,6 +131,7 @@ void FetchPart::read_slot(FetchSlot& slot) {
   slot.log_start_offset = log.log_start_offset();
   if (slot.last_fetched_epoch >= 0) {
     storage::EpochEnd end = log.end_of_epoch(slot.last_fetched_epoch);
+    if (end.leader_epoch < 0) return refuse(slot, ErrorCode::kOffsetOutOfRange);
     if (end.leader_epoch < slot.last_fetched_epoch || end.end_offset < slot.fetch_offset) {
       slot.diverging = end;
       return;
@@ -130,11 +139,7 @@ void FetchPart::read_slot(FetchSlot& slot) {
   }
   auto slice = log.read(slot.fetch_offset, static_cast<uint32_t>(std::max(slot.max_bytes, 0)), limit,
                         /*first_batch_whole=*/true);
-  if (!slice) {
-    slot.error = slice.error();
-    slot.high_watermark = slot.last_stable_offset = slot.log_start_offset = -1;
-    return;
-  }
+  if (!slice) return refuse(slot, slice.error());
   slot.slice = std::move(*slice);
 }
 

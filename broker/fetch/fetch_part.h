@@ -38,6 +38,7 @@ class FetchPart {
   void carry_out();
   void read_all();
   void read_slot(FetchSlot& slot);
+  static void refuse(FetchSlot& slot, proto::ErrorCode error);
   bool check_epoch(FetchSlot& slot, const Partition& partition);
   void start_watching();
   bool measure(FetchSlot& slot);  // bytes available; false: the slot needs an answer now

@@ -3,12 +3,17 @@
 
 #include "proto/messages/fetch.h"
 
+#include <algorithm>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "broker/broker_shard.h"
 #include "broker/dispatch.h"
 #include "broker/fetch/delayed_fetch.h"
 #include "broker/fetch/fetch_session.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
+#include "broker/topology.h"
 
 namespace pelton::broker {
 namespace {
@@ -126,14 +131,57 @@ std::span<FetchSlot> slots_of_session(Request& request, FetchSession& session) {
   return slots;
 }
 
+// Finds the slot of a partition that the request names again: the last naming counts, in the first's
+// place, as in Apache Kafka.
+class SlotsByPartition {
+ public:
+  explicit SlotsByPartition(std::span<FetchSlot> slots) : slots_(slots) {}
+
+  FetchSlot& slot_for(std::string_view topic, Uuid topic_id, int32_t index) {
+    if (used_ < kFew) {
+      for (size_t i = 0; i < used_; ++i) {
+        FetchSlot& slot = slots_[i];
+        if (slot.index == index && slot.topic_id == topic_id && slot.topic == topic) return slot;
+      }
+      return slots_[used_++];
+    }
+    if (places_.empty())
+      for (size_t i = 0; i < used_; ++i)
+        places_.emplace(Key{slots_[i].topic, slots_[i].topic_id, slots_[i].index}, i);
+    auto [place, added] = places_.try_emplace(Key{topic, topic_id, index}, used_);
+    if (added) ++used_;
+    return slots_[place->second];
+  }
+  std::span<FetchSlot> used() const { return slots_.first(used_); }
+
+ private:
+  // Up to here a walk is cheaper than a table, and needs no memory.
+  static constexpr size_t kFew = 32;
+  struct Key {
+    std::string_view topic;
+    Uuid topic_id;
+    int32_t index;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const noexcept {
+      return std::hash<std::string_view>{}(key.topic) ^ std::hash<Uuid>{}(key.topic_id) ^
+             (static_cast<size_t>(key.index) * 0x9E3779B97F4A7C15ull);
+    }
+  };
+
+  std::span<FetchSlot> slots_;
+  size_t used_ = 0;
+  boost::unordered_flat_map<Key, size_t, Hash> places_;
+};
+
 std::span<FetchSlot> slots_of_request(Request& request, const FetchRequest& asked) {
   size_t count = 0;
   for (const auto& topic : asked.topics) count += topic.partitions.size();
-  auto slots = request.make_states<FetchSlot>(count);
-  size_t next = 0;
+  SlotsByPartition slots(request.make_states<FetchSlot>(count));
   for (const auto& topic : asked.topics) {
     for (const auto& partition : topic.partitions) {
-      FetchSlot& slot = slots[next++];
+      FetchSlot& slot = slots.slot_for(topic.topic, topic.topic_id, partition.partition);
       slot.topic = topic.topic;
       slot.topic_id = topic.topic_id;
       slot.index = partition.partition;
@@ -143,7 +191,7 @@ std::span<FetchSlot> slots_of_request(Request& request, const FetchRequest& aske
       slot.last_fetched_epoch = partition.last_fetched_epoch;
     }
   }
-  return slots;
+  return slots.used();
 }
 
 ErrorCode answer_code(const FetchState& fetch, const FetchSlot& slot) {
@@ -175,8 +223,9 @@ void fill(Request& request, const FetchState& fetch, const FetchSlot& slot,
   data.log_start_offset = slot.log_start_offset;
   data.diverging_epoch = {slot.diverging.leader_epoch, slot.diverging.end_offset};
   data.current_leader = {proto::BrokerId(slot.leader_id), slot.leader_epoch};
-  bool list_aborted = fetch.asked->isolation_level == kReadCommitted && slot.error == ErrorCode::kNone;
-  if (!list_aborted) data.aborted_transactions = std::nullopt;
+  // Null says "not asked for"; an error has the empty list, as in Apache Kafka.
+  bool not_asked = fetch.asked->isolation_level != kReadCommitted && slot.error == ErrorCode::kNone;
+  if (not_asked) data.aborted_transactions = std::nullopt;
   if (slot.send_bytes == 0) {
     // Zero bytes, not null: librdkafka sees no end of a partition otherwise.
     data.records = proto::Records::of({});
@@ -188,35 +237,71 @@ void fill(Request& request, const FetchState& fetch, const FetchSlot& slot,
   ranges.push_back({slot.slice.file, slot.slice.position, slot.send_bytes});
 }
 
-bool same_topic(const FetchSlot& a, const FetchSlot& b) {
-  return a.topic_id == b.topic_id && a.topic == b.topic;
+// The answer's topics: consecutive partitions of one topic share an entry, as in Apache Kafka.
+class AnswerTopics {
+ public:
+  AnswerTopics(Request& request, const FetchState& fetch, size_t partitions)
+      : request_(request),
+        fetch_(fetch),
+        topics_(request.arena().array<FetchResponse::FetchableTopicResponse>(partitions)),
+        data_(request.arena().array<FetchResponse::PartitionData>(partitions)) {}
+
+  void add(const FetchSlot& slot) {
+    fill(request_, fetch_, slot, data_[told_]);
+    if (last_ == nullptr || !same_topic(*last_, slot)) {
+      topics_[topic_count_].topic = slot.topic;
+      topics_[topic_count_].topic_id = slot.topic_id;
+      topics_[topic_count_].partitions = data_.subspan(told_, 0);
+      ++topic_count_;
+    }
+    auto& partitions = topics_[topic_count_ - 1].partitions;
+    partitions = {partitions.data(), partitions.size() + 1};
+    ++told_;
+    last_ = &slot;
+    leader_told_ = leader_told_ || slot.leader_id >= 0;
+  }
+  std::span<FetchResponse::FetchableTopicResponse> topics() const {
+    return topics_.first(topic_count_);
+  }
+  // Some partition names the current leader: its address belongs to the answer.
+  bool leader_told() const { return leader_told_; }
+
+ private:
+  // By name, a partition that was not found has no id.
+  bool same_topic(const FetchSlot& a, const FetchSlot& b) const {
+    return fetch_.by_id ? a.topic_id == b.topic_id : a.topic == b.topic;
+  }
+
+  Request& request_;
+  const FetchState& fetch_;
+  std::span<FetchResponse::FetchableTopicResponse> topics_;
+  std::span<FetchResponse::PartitionData> data_;
+  size_t topic_count_ = 0, told_ = 0;
+  const FetchSlot* last_ = nullptr;
+  bool leader_told_ = false;
+};
+
+std::span<FetchResponse::NodeEndpoint> endpoints(BrokerShard& here, Request& request) {
+  Topology cluster = topology(*here.catalog, request.connection(), here.config);
+  auto nodes = request.arena().array<FetchResponse::NodeEndpoint>(cluster.brokers().size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const BrokerNode& node = cluster.brokers()[i];
+    nodes[i] = {node.id, request.arena().copy(node.host), node.port, node.rack};
+  }
+  return nodes;
 }
 
-// Consecutive partitions of one topic share an entry, as in Apache Kafka.
-void respond(BrokerShard&, Request& request, DelayedFetch& op) {
+void respond(BrokerShard& here, Request& request, DelayedFetch& op) {
   auto& fetch = *static_cast<FetchState*>(request.state);
-  auto slots = op.slots();
-  auto topics = request.arena().array<FetchResponse::FetchableTopicResponse>(slots.size());
-  auto data = request.arena().array<FetchResponse::PartitionData>(slots.size());
-  size_t topic_count = 0, told = 0;
-  const FetchSlot* last = nullptr;
-  for (const FetchSlot& slot : slots) {
-    if (!tell(fetch, slot)) continue;
-    fill(request, fetch, slot, data[told]);
-    if (last == nullptr || !same_topic(*last, slot)) {
-      topics[topic_count].topic = slot.topic;
-      topics[topic_count].topic_id = slot.topic_id;
-      topics[topic_count].partitions = data.subspan(told, 0);
-      ++topic_count;
-    }
-    auto& partitions = topics[topic_count - 1].partitions;
-    partitions = {partitions.data(), partitions.size() + 1};
-    ++told;
-    last = &slot;
-  }
+  AnswerTopics topics(request, fetch, op.slots().size());
+  // What was read first, then what was refused, each in request order.
+  for (bool refused : {false, true})
+    for (const FetchSlot& slot : op.slots())
+      if ((slot.shard == kNoShard) == refused && tell(fetch, slot)) topics.add(slot);
   FetchResponse response;
-  response.responses = topics.first(topic_count);
+  response.responses = topics.topics();
   response.session_id = fetch.session != nullptr ? fetch.session->id : kNoSession;
+  if (topics.leader_told()) response.node_endpoints = endpoints(here, request);
   request.respond(response);
 }
 

@@ -2,6 +2,8 @@
 
 #include "proto/messages/list_offsets.h"
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "broker/broker_shard.h"
 #include "broker/dispatch.h"
 #include "broker/fan_out.h"
@@ -32,6 +34,7 @@ struct OffsetSlot : FanOut<OffsetSlot>::SlotBase {
   bool read_committed = false;
   ErrorCode error = ErrorCode::kNone;
   storage::TimestampOffset found;
+  bool repeated = false;  // has no row of its own: the first naming of the partition tells the error
 };
 
 struct OffsetsState {
@@ -101,8 +104,11 @@ void respond(BrokerShard&, Request& request) {
     topics[i].name = asked.name;
     topics[i].partitions =
         request.arena().array<ListOffsetsResponse::ListOffsetsPartitionResponse>(asked.partitions.size());
-    for (auto& answer : topics[i].partitions) {
+    size_t rows = 0;
+    for (size_t each = 0; each < asked.partitions.size(); ++each) {
       const OffsetSlot& slot = offsets.slots[next++];
+      if (slot.repeated) continue;
+      auto& answer = topics[i].partitions[rows++];
       answer.partition_index = slot.index;
       answer.error_code = static_cast<int16_t>(slot.error);
       if (slot.error != ErrorCode::kNone) continue;
@@ -110,6 +116,7 @@ void respond(BrokerShard&, Request& request) {
       answer.offset = slot.found.offset;
       answer.leader_epoch = slot.found.leader_epoch;
     }
+    topics[i].partitions = topics[i].partitions.first(rows);
   }
   ListOffsetsResponse response;
   response.topics = topics;
@@ -136,6 +143,20 @@ void locate(BrokerShard& here, Request& request, const ListOffsetsRequest::ListO
   slot.shard = info->partitions[static_cast<size_t>(slot.index)].shard;
 }
 
+// A partition named more than once is an error, told once.
+void refuse_repeated(std::span<OffsetSlot> of_topic) {
+  boost::unordered_flat_map<int32_t, OffsetSlot*> seen;
+  for (OffsetSlot& slot : of_topic) {
+    auto [first, added] = seen.try_emplace(slot.index, &slot);
+    if (added) continue;
+    slot.repeated = true;
+    for (OffsetSlot* each : {&slot, first->second}) {
+      each->shard = kNoShard;
+      each->error = ErrorCode::kInvalidRequest;
+    }
+  }
+}
+
 }  // namespace
 
 void handle_list_offsets(BrokerShard& here, Request& request) {
@@ -155,6 +176,8 @@ void handle_list_offsets(BrokerShard& here, Request& request) {
       slot.read_committed = asked->isolation_level == 1;
       locate(here, request, topic, slot);
     }
+    if (topic.partitions.size() > 1)
+      refuse_repeated(slots.subspan(next - topic.partitions.size(), topic.partitions.size()));
   }
   request.make_state<FanOut<OffsetSlot>>(here, request, &look_up, &respond).start(slots);
 }

@@ -47,10 +47,41 @@ void refuse(ProduceSlot& slot, ErrorCode error, std::string_view message = {}) {
   slot.message = message;
 }
 
+// The error leaves the log's start offset in the answer, as Apache Kafka's does when it validates a batch
+// at the log; not so when the bytes are no batch at all.
+bool found_at_the_log(proto::BatchError error) {
+  switch (error) {
+    case proto::BatchError::kTooShort:
+    case proto::BatchError::kBadLength:
+    case proto::BatchError::kLengthMismatch:
+    case proto::BatchError::kOldMagic:
+    case proto::BatchError::kBadMagic:
+    case proto::BatchError::kCrcMismatch:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Bytes behind the batch that are no batch are passed over, as Apache Kafka does; a second batch is not.
+void drop_trailing_bytes(ProduceSlot& slot) {
+  auto size = proto::peek_batch_size(slot.batch);
+  if (!size || *size >= slot.batch.size()) return;
+  auto next = proto::peek_batch_size(slot.batch.subspan(*size));
+  size_t left = slot.batch.size() - *size;
+  if (left < proto::kBatchMagicEnd || (next && *next > left)) slot.batch = slot.batch.first(*size);
+}
+
 // What can be said of the batch without its log.
 void check_batch(ProduceSlot& slot, int16_t version) {
+  drop_trailing_bytes(slot);
   auto batch = proto::validate(slot.batch);
-  if (!batch) return refuse(slot, proto::error_code_of(batch.error()), to_string(batch.error()));
+  if (!batch) {
+    slot.error = proto::error_code_of(batch.error());
+    slot.message = to_string(batch.error());
+    if (!found_at_the_log(batch.error())) slot.shard = kNoShard;
+    return;
+  }
   if (batch->codec() == proto::Codec::kZstd && version < kFirstVersionWithZstd)
     return refuse(slot, ErrorCode::kUnsupportedCompressionType,
                   "zstd needs a Produce request of version 7 or higher");
@@ -87,16 +118,23 @@ bool append(BrokerShard& here, ProduceSlot& slot) {
     slot.error = ErrorCode::kNotLeaderOrFollower;
     return true;
   }
+  if (slot.error != ErrorCode::kNone) {
+    slot.log_start_offset = partition->log().log_start_offset();
+    return true;
+  }
   if (slot.batch.size() > static_cast<size_t>(partition->config().max_message_bytes)) {
     slot.error = ErrorCode::kMessageTooLarge;
     slot.message = "the batch is larger than max.message.bytes";
     return true;
   }
+  // A client has no say in this on a CreateTime topic.
+  if (!partition->config().log_append_time && proto::BatchView(slot.batch).log_append_time())
+    proto::clear_log_append_time(slot.batch);
   slot.appended = partition->append(slot.batch, storage::AppendOrigin::kClient,
                                     here.shard.loop().wall_ms());
   slot.error = slot.appended.error;
-  if (slot.error != ErrorCode::kNone) return true;
   slot.log_start_offset = partition->log().log_start_offset();
+  if (slot.error != ErrorCode::kNone) return true;
   slot.waiter.offset = slot.appended.last_offset + 1;
   slot.waiter.owner = &slot;
   slot.waiter.done = &on_append_done;
@@ -109,14 +147,26 @@ bool append(BrokerShard& here, ProduceSlot& slot) {
   return false;
 }
 
+// A transactional batch in a request without a transactional id: the whole request is refused, as Apache
+// Kafka does, since there is nobody to authorize.
+bool has_stray_transactional(const ProduceRequest& asked) {
+  if (asked.transactional_id) return false;
+  for (const auto& topic : asked.topic_data)
+    for (const auto& partition : topic.partition_data)
+      if (partition.records.bytes.size() >= proto::kBatchHeaderSize &&
+          proto::BatchView(partition.records.bytes).transactional())
+        return true;
+  return false;
+}
+
 void fill(ProduceResponse::PartitionProduceResponse& answer, const ProduceSlot& slot) {
   answer.index = slot.index;
   answer.error_code = static_cast<int16_t>(slot.error);
   answer.base_offset = -1;
+  answer.log_start_offset = slot.log_start_offset;
   if (slot.error == ErrorCode::kNone) {
     answer.base_offset = slot.appended.base_offset;
     answer.log_append_time_ms = slot.appended.log_append_time;
-    answer.log_start_offset = slot.log_start_offset;
   } else if (!slot.message.empty()) {
     answer.error_message = slot.message;
   }
@@ -155,15 +205,17 @@ void handle_produce(BrokerShard& here, Request& request) {
   for (const auto& topic : asked->topic_data) count += topic.partition_data.size();
   auto slots = request.make_states<ProduceSlot>(count);
   request.state = &request.make_state<ProduceState>(ProduceState{asked, slots});
-  bool acks_known = asked->acks >= -1 && asked->acks <= 1;
+  ErrorCode whole = ErrorCode::kNone;
+  if (has_stray_transactional(*asked)) whole = ErrorCode::kTransactionalIdAuthorizationFailed;
+  if (asked->acks < -1 || asked->acks > 1) whole = ErrorCode::kInvalidRequiredAcks;
   size_t next = 0;
   for (const auto& topic : asked->topic_data) {
     for (const auto& partition : topic.partition_data) {
       ProduceSlot& slot = slots[next++];
       slot.index = partition.index;
       slot.acks = asked->acks;
-      if (!acks_known) {
-        slot.error = ErrorCode::kInvalidRequiredAcks;
+      if (whole != ErrorCode::kNone) {
+        slot.error = whole;
         continue;
       }
       locate(here, request, topic, slot);
