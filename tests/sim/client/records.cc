@@ -1,0 +1,58 @@
+#include "tests/sim/client/records.h"
+
+namespace pelton::sim {
+namespace {
+
+constexpr size_t kHead = 16;
+
+uint8_t filler_byte(const RecordId& id, size_t index) {
+  return static_cast<uint8_t>(id.producer * 31 + id.partition * 7 + id.number + index * index);
+}
+
+}  // namespace
+
+std::vector<uint8_t> record_value(const RecordId& id, size_t filler) {
+  std::vector<uint8_t> value(kHead + filler);
+  store_be<uint32_t>(value.data(), id.producer);
+  store_be<uint32_t>(value.data() + 4, id.partition);
+  store_be<uint64_t>(value.data() + 8, id.number);
+  for (size_t i = 0; i < filler; ++i) value[kHead + i] = filler_byte(id, i);
+  return value;
+}
+
+std::optional<RecordId> read_record_value(Bytes value) {
+  if (value.size() < kHead) return std::nullopt;
+  RecordId id;
+  id.producer = load_be<uint32_t>(value.data());
+  id.partition = load_be<uint32_t>(value.data() + 4);
+  id.number = load_be<uint64_t>(value.data() + 8);
+  for (size_t i = kHead; i < value.size(); ++i)
+    if (value[i] != filler_byte(id, i - kHead)) return std::nullopt;
+  return id;
+}
+
+std::optional<std::vector<FetchedBatch>> read_batches(Bytes bytes) {
+  std::vector<FetchedBatch> batches;
+  proto::BatchIterator walk(bytes);
+  while (auto view = walk.next()) {
+    auto batch = proto::validate(view->bytes().first(view->size()), {.origin = proto::BatchOrigin::kLog});
+    if (!batch) return std::nullopt;
+    FetchedBatch& fetched = batches.emplace_back();
+    fetched.base_offset = batch->base_offset();
+    fetched.next_offset = batch->next_offset();
+    proto::RecordIterator records = batch->records();
+    proto::RecordView record;
+    while (records.next(record)) {
+      auto id = record.value ? read_record_value(*record.value) : std::nullopt;
+      if (!id) return std::nullopt;
+      fetched.records.push_back(*id);
+    }
+    if (!records.status()) return std::nullopt;
+    if (fetched.next_offset - fetched.base_offset != static_cast<int64_t>(fetched.records.size()))
+      return std::nullopt;
+  }
+  if (walk.error()) return std::nullopt;
+  return batches;
+}
+
+}  // namespace pelton::sim
