@@ -1,0 +1,273 @@
+"""The rows: what is measured. A row gives one sample (a dictionary of numbers) per call; the runner
+calls it for every broker in every round."""
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from bench.load import measure, pair
+from tests.support import processes
+
+MIB = 1 << 20
+
+
+@dataclasses.dataclass
+class Context:
+    """What the rows share. `pair` is up while rows of throughput, latency and calls run."""
+    work_dir: object
+    quick: bool
+    pair: object = None
+    round: int = 0
+
+    def size(self, full, quick):
+        return quick if self.quick else full
+
+    def fresh_dir(self, name):
+        path = self.work_dir / name
+        shutil.rmtree(path, ignore_errors=True)
+        return path
+
+
+class Start:
+    """exec to the first Metadata answer, each time in a new process."""
+
+    own_brokers = True
+
+    def __init__(self, name, partitions=0, gigabytes=0.0):
+        self.name, self.partitions, self.gigabytes = name, partitions, gigabytes
+        self._prepared = {}
+
+    def sample(self, context, kind):
+        broker = self._broker(context, kind)
+        broker.prepare()
+        child = processes.spawn(
+            [measure.PROGRAMS / "start_probe", "--port", broker.port, "--partitions",
+             self.partitions, "--log", broker.log_file, "--", *broker.command()],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            started = processes.read_line(child, 90)
+            child.stdin.close()
+            stopped = processes.read_line(child, 90)
+            child.wait(10)
+        finally:
+            child.kill()
+        if not started or not stopped or child.returncode != 0:
+            raise AssertionError(f"start_probe: {child.stderr.read()}\n{broker.log_tail()}")
+        end = json.loads(stopped)
+        if end["exit_code"] not in broker.clean_exits:
+            raise AssertionError(f"unclean stop: {end}")
+        return {"start_ms": json.loads(started)["start_ms"], "stop_ms": end["stop_ms"]}
+
+    def _broker(self, context, kind):
+        if not self.partitions and not self.gigabytes:
+            return pair.make(kind, context.fresh_dir(f"{self.name}-{kind}"))
+        if kind not in self._prepared:
+            broker = pair.make(kind, context.fresh_dir(f"{self.name}-{kind}"))
+            broker.start()
+            if self.partitions:
+                pair.create_topic(broker, "many", pair.PAGE_CACHE, self.partitions)
+            if self.gigabytes:
+                pair.fill(broker, "much", context.size(self.gigabytes, 0.3), 120)
+            broker.stop()
+            self._prepared[kind] = broker
+        return self._prepared[kind]
+
+
+class Idle:
+    """Memory and CPU of a broker that nobody talks to, with two shards."""
+
+    name = "idle"
+    own_brokers = True
+
+    def sample(self, context, kind):
+        broker = pair.make(kind, context.fresh_dir(f"idle-{kind}"))
+        broker.start({"pelton.shards": 2} if kind == "pelton" else None)
+        time.sleep(context.size(5, 2))
+        with measure.Window(broker) as window:
+            time.sleep(10)
+        rss = broker.rss_bytes() / MIB
+        threads = len(os.listdir(f"/proc/{broker.pid}/task"))
+        broker.stop()
+        return {"rss_mib": rss, "idle_cpu_ms": window.cpu * 1000, "threads": threads}
+
+
+class Produce:
+    """producer-perf-test with one producer."""
+
+    own_brokers = False
+
+    def __init__(self, name, configs, full, properties=(), raw_bytes=None):
+        self.name, self.configs, self.full = name, configs, full
+        self.properties, self.raw_bytes = properties, raw_bytes
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        records = context.size(self.full, self.full // 10)
+        os.sync()
+        with pair.topic(broker, f"{self.name}-{context.round}", self.configs) as name:
+            with measure.Window(broker) as window:
+                rate, average = pair.produce(broker, name, records, self.properties)
+        gigabytes = records * pair.RECORD / 1e9
+        return {"mb_per_s": rate, "cpu_s_per_gb": window.cpu / gigabytes,
+                "average_ms": average, **window.facts()}
+
+    def raw_sample(self, context):
+        if self.raw_bytes is None:
+            return None
+        os.sync()
+        result = measure.program(
+            "raw_produce_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 1,
+            "--sizes", self.raw_bytes, "--bytes", context.size(self.full, self.full // 10) * pair.RECORD)
+        return _numbers(result["raw_produce"][0])
+
+
+class ProduceParallel:
+    """producer-perf-test with many producers in one JVM, synced."""
+
+    own_brokers = False
+
+    def __init__(self, name, producers, partitions, full):
+        self.name, self.producers, self.partitions, self.full = name, producers, partitions, full
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        records = context.size(self.full, self.full // 10)
+        os.sync()
+        with pair.topic(broker, f"{self.name}-{context.round}", pair.SYNCED,
+                        self.partitions) as name:
+            with measure.Window(broker) as window:
+                slowest, total = pair.produce_parallel(broker, name, records, self.producers)
+        gigabytes = self.producers * records * pair.RECORD / 1e9
+        return {"mb_per_s": slowest, "mb_per_s_sum": total,
+                "cpu_s_per_gb": window.cpu / gigabytes, **window.facts()}
+
+
+class Consume:
+    """consumer-perf-test of data that is in the page cache."""
+
+    own_brokers = False
+
+    def __init__(self, name, fetch_size, socket_buffer):
+        self.name, self.fetch_size, self.socket_buffer = name, fetch_size, socket_buffer
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        records = self._filled(context, broker)
+        with measure.Window(broker) as window:
+            columns = pair.consume(broker, "cached", records, self.fetch_size, self.socket_buffer)
+        gigabytes = float(columns["data.consumed.in.MB"]) * MIB / 1e9
+        return {"mb_per_s": float(columns["MB.sec"]),
+                "fetch_mb_per_s": float(columns["fetch.MB.sec"]),
+                "cpu_s_per_gb": window.cpu / gigabytes, **window.facts()}
+
+    def raw_sample(self, context):
+        result = measure.program(
+            "raw_fetch_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 1,
+            "--sizes", self.fetch_size, "--receive-buffer", self.socket_buffer,
+            "--bytes", context.size(2_000_000_000, 300_000_000))
+        return _numbers(result["raw_fetch"][0])
+
+    @staticmethod
+    def _filled(context, broker):
+        """All rows of this kind read the same topic."""
+        if not hasattr(broker, "cached_records"):
+            broker.cached_records = pair.fill(broker, "cached", context.size(2.0, 0.3))
+        return broker.cached_records
+
+
+class Latency:
+    """One record at a time to a consumer that waits for it."""
+
+    own_brokers = False
+
+    def __init__(self, name, configs, full):
+        self.name, self.configs, self.full = name, configs, full
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        samples = context.size(self.full, 200)
+        os.sync()
+        with measure.Window(broker) as window:
+            result = measure.program(
+                "latency_probe", "--port", broker.port, "--topic", f"{self.name}-{context.round}",
+                *(part for key, value in self.configs.items()
+                  for part in ("--config", f"{key}={value}")),
+                "--samples", samples, "--warmup", samples // 3, timeout=300)
+        metrics = {f"{what}_{name}_us": value for what in ("ack", "consumed")
+                   for name, value in result[f"{what}_us"].items()}
+        return {**metrics, **window.facts()}
+
+
+class Calls:
+    """System calls per request in steady state, counted by strace; timings do not matter here."""
+
+    own_brokers = False
+    once = True
+
+    def __init__(self, name, requests, arguments, configs=None):
+        self.name, self.requests = name, requests
+        self.arguments, self.configs = arguments, configs
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        count = context.size(self.requests, self.requests // 5)
+        with measure.SystemCalls(broker.pid, context.work_dir) as calls:
+            self._load(context, broker, count)
+        total = sum(calls.counts.values())
+        ordered = sorted(calls.counts.items(), key=lambda item: -item[1])
+        return {"calls_per_request": total / count,
+                **{f"call {name}": value / count for name, value in ordered
+                   if value >= count / 100}}
+
+    def _load(self, context, broker, count):
+        if self.arguments[0] == "latency":
+            measure.program("latency_probe", "--port", broker.port, "--topic", self.name,
+                            *self._configs(), "--samples", count - 10, "--warmup", 10)
+            return
+        mode, *others = self.arguments
+        where = self.name
+        if mode == "fetch":
+            Consume._filled(context, broker)
+            where = "cached"
+        measure.program("request_load", mode, "--port", broker.port, "--topic", where,
+                        "--requests", count, *others, *self._configs())
+        if mode == "produce":
+            pair.delete_topic(broker, where)
+
+    def _configs(self):
+        return [part for key, value in (self.configs or {}).items()
+                for part in ("--config", f"{key}={value}")]
+
+
+def _numbers(result):
+    return {name: value for name, value in result.items() if not name.endswith("_bytes")}
+
+
+def all_rows():
+    return [
+        Start("start-empty"),
+        Start("start-1000", partitions=1000),
+        Start("start-3gb", gigabytes=3.0),
+        Idle(),
+        Produce("produce", pair.PAGE_CACHE, 1_000_000, raw_bytes=16384),
+        Produce("produce-128k", pair.PAGE_CACHE, 1_000_000, pair.LARGE_BATCHES, raw_bytes=131072),
+        Produce("produce-synced", pair.SYNCED, 150_000),
+        ProduceParallel("produce-synced-16", 16, 1, 30_000),
+        ProduceParallel("produce-synced-16x16", 16, 16, 30_000),
+        Consume("consume", 1 << 20, 2 << 20),
+        Consume("consume-64k-buffer", 1 << 20, 64 << 10),
+        Consume("consume-4m-64k-buffer", 4 << 20, 64 << 10),
+        Latency("latency", pair.PAGE_CACHE, 3000),
+        Latency("latency-synced", pair.SYNCED, 1000),
+        Calls("calls-produce-16k", 5000, ["produce", "--in-flight", 5, "--records", 15],
+              pair.PAGE_CACHE),
+        Calls("calls-produce-128k", 2000, ["produce", "--in-flight", 5, "--records", 120],
+              pair.PAGE_CACHE),
+        Calls("calls-produce-synced", 1000, ["produce", "--in-flight", 5, "--records", 15],
+              pair.SYNCED),
+        Calls("calls-fetch-1m", 1000, ["fetch"]),
+        Calls("calls-one-record", 500, ["latency"], pair.PAGE_CACHE),
+    ]
