@@ -1,8 +1,8 @@
-"""What must be reached. A goal looks at the results of all rows and gives a verdict, or None when what
-it needs was not measured.
+"""What must be reached. A goal looks at the results of all rows and gives a verdict, or None when
+what it needs was not measured.
 
-CPU figures are compared by the minimum of their rounds, since other work on the machine only ever adds;
-all others by the median."""
+CPU figures are compared by the minimum of their rounds, since other work on the machine only ever
+adds; all others by the median."""
 
 import dataclasses
 import operator
@@ -57,8 +57,8 @@ class Ratio:
         compare = {"<=": operator.le, ">=": operator.ge}[self.relation]
         ratio = ours / theirs
         shown = f"{ratio:.2f}x" if ratio >= 1 else f"1/{1 / ratio:.2f}" if ratio else "0"
-        return Verdict(self.row, f"{self.metric} {self.relation} {self.text} of {self.other}'s", shown,
-                       compare(ratio, self.factor))
+        goal = f"{self.metric} {self.relation} {self.text} of {self.other}'s"
+        return Verdict(self.row, goal, shown, compare(ratio, self.factor))
 
 
 GOALS = [

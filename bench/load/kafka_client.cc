@@ -1,9 +1,9 @@
 #include "bench/load/kafka_client.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
-
-#include <unistd.h>
 
 #include "proto/api.h"
 #include "proto/messages/api_versions.h"

@@ -1,16 +1,16 @@
 // A blocking connection that speaks the protocol through our codec, for probes and loads. Takes for
-// each API the highest version that the broker and we have. One owner, one thread. A decoded response
-// is a view: it lives until the next receive on the same connection. Anything unexpected ends the
-// program: a figure measured on wrong answers is worth nothing.
+// each API the highest version that the broker and we have. One owner, one thread. A decoded
+// response is a view: it lives until the next receive on the same connection. Anything unexpected
+// ends the program: a figure measured on wrong answers is worth nothing.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/core.h>
 
 #include "bench/load/sockets.h"
 #include "proto/arena.h"

@@ -1,15 +1,15 @@
 // Latency of one record at a time, in microseconds: a producing connection sends one batch with one
-// record, a consuming connection has a Fetch waiting for it (min bytes 1). Measures from the send to
-// the acknowledgement and to the record's arrival. Closed loop, one thread. Works against any broker
-// that speaks the protocol. Creates the topic and deletes it. Prints one JSON object.
+// record, a consuming connection has a Fetch waiting for it (min bytes 1). Measures from the send
+// to the acknowledgement and to the record's arrival. Closed loop, one thread. Works against any
+// broker that speaks the protocol. Creates the topic and deletes it. Prints one JSON object.
 //
 // usage: latency_probe --port n --topic name [--config key=value]... [--samples n] [--warmup n]
 //                      [--pause-us n] [--value-bytes n] [--acks all|1]
-#include <array>
-
 #include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
+
+#include <array>
 
 #include "bench/load/options.h"
 #include "bench/load/partition_requests.h"

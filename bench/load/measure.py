@@ -1,5 +1,5 @@
-"""What a sample is taken with: CPU of a broker, kernel worker threads, what else the machine did, and
-the outputs of the tools and of strace. Nothing here knows the rows."""
+"""What a sample is taken with: CPU of a broker, kernel worker threads, what else the machine did,
+and the outputs of the tools and of strace. Nothing here knows the rows."""
 
 import json
 import os

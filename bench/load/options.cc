@@ -1,9 +1,9 @@
 #include "bench/load/options.h"
 
+#include <fmt/core.h>
+
 #include <cerrno>
 #include <charconv>
-
-#include <fmt/core.h>
 
 #include "bench/load/sockets.h"
 
@@ -29,7 +29,8 @@ Options::Options(int argc, char** argv) {
       return;
     }
     errno = 0;
-    if (!name.starts_with("--") || i + 1 == argc) fail(fmt::format("'{}': --name value wanted", name));
+    if (!name.starts_with("--") || i + 1 == argc)
+      fail(fmt::format("'{}': --name value wanted", name));
     given_.emplace(name, argv[++i]);
   }
 }

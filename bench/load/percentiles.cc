@@ -1,10 +1,10 @@
 #include "bench/load/percentiles.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <fmt/core.h>
 
 #include "bench/load/sockets.h"
 
@@ -20,8 +20,8 @@ std::string Percentiles::json_us() {
   };
   double sum = std::accumulate(samples_.begin(), samples_.end(), 0.0);
   return fmt::format(
-      R"({{"p50": {:.1f}, "p99": {:.1f}, "p99.9": {:.1f}, "max": {:.1f}, "mean": {:.1f}}})", at(0.5),
-      at(0.99), at(0.999), at(1.0), sum / static_cast<double>(samples_.size()) / 1e3);
+      R"({{"p50": {:.1f}, "p99": {:.1f}, "p99.9": {:.1f}, "max": {:.1f}, "mean": {:.1f}}})",
+      at(0.5), at(0.99), at(0.999), at(1.0), sum / static_cast<double>(samples_.size()) / 1e3);
 }
 
 }  // namespace pelton::bench

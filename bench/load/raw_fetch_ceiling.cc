@@ -4,17 +4,17 @@
 //
 // usage: raw_fetch_ceiling --file path [--sizes 65536,1048576,4194304] [--bytes n] [--rounds n]
 //                          [--receive-buffer n]
-#include <algorithm>
-#include <array>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "bench/load/options.h"
 #include "bench/load/sockets.h"

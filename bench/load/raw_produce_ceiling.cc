@@ -1,19 +1,20 @@
 // What produce costs at the least: a server that receives Produce-sized requests, writes each with
 // pwritev into a preallocated file and answers 50 bytes; a client with several requests in flight.
-// Knows nothing of Kafka. Prints one JSON object with a list: server CPU seconds per GB by request size.
+// Knows nothing of Kafka. Prints one JSON object with a list: server CPU seconds per GB by request
+// size.
 //
 // usage: raw_produce_ceiling --file path [--sizes 16384,131072] [--bytes n] [--rounds n]
-#include <algorithm>
-#include <array>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "bench/load/options.h"
 #include "bench/load/sockets.h"
@@ -110,8 +111,8 @@ std::string row(const std::string& path, int64_t request, int64_t bytes, int64_t
     cpu = std::min(cpu, cost.cpu_seconds / gigabytes);
     rate = std::max(rate, gigabytes * 1e3 / cost.wall_seconds);
   }
-  return fmt::format(R"({{"request_bytes": {}, "cpu_s_per_gb": {:.4f}, "mb_per_s": {:.0f}}})", request,
-                     cpu, rate);
+  return fmt::format(R"({{"request_bytes": {}, "cpu_s_per_gb": {:.4f}, "mb_per_s": {:.0f}}})",
+                     request, cpu, rate);
 }
 
 }  // namespace

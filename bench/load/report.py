@@ -7,7 +7,8 @@ from bench.load import goals, measure
 # Metrics of the readable table, in its order; the JSON file has all of them.
 SHOWN = ("start_ms", "stop_ms", "rss_mib", "idle_cpu_ms", "threads", "mb_per_s", "mb_per_s_sum",
          "fetch_mb_per_s", "cpu_s_per_gb", "ack_p50_us", "ack_p99_us", "consumed_p50_us",
-         "consumed_p99_us", "consumed_p99.9_us", "calls_per_request", "sendfile_calls", "io_workers")
+         "consumed_p99_us", "consumed_p99.9_us", "calls_per_request", "sendfile_calls",
+         "io_workers")
 KINDS = ("kafka", "pelton", "raw")
 _COLOURS = {"kafka": "#888888", "pelton": "#2a7ab0", "raw": "#c9b458"}
 CHARTED = ("start_ms", "mb_per_s", "cpu_s_per_gb", "consumed_p50_us", "consumed_p99_us",

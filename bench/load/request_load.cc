@@ -1,19 +1,19 @@
 // A known number of Produce or Fetch requests over raw connections, closed loop, so that what the
 // broker does can be divided by it (system calls, CPU). Produce: every connection keeps `in-flight`
-// requests outstanding, to its own partition when the topic has enough. Fetch: every connection walks
-// through partition 0 of a topic that holds data. Prints one JSON object.
+// requests outstanding, to its own partition when the topic has enough. Fetch: every connection
+// walks through partition 0 of a topic that holds data. Prints one JSON object.
 //
 // usage: request_load produce|fetch --port n --topic name --requests n [--connections n]
-//          produce: [--in-flight n] [--records n] [--value-bytes n] [--partitions n] [--config k=v]...
-//          fetch:   [--max-bytes n]
-#include <algorithm>
-#include <cerrno>
-#include <memory>
-
+//          produce: [--in-flight n] [--records n] [--value-bytes n] [--partitions n] [--config
+//          k=v]... fetch:   [--max-bytes n]
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
 
 #include "bench/load/options.h"
 #include "bench/load/partition_requests.h"
@@ -102,15 +102,17 @@ void produce(const Load& load, Options& options) {
   std::vector<uint8_t> batch = make_batch(records, value_bytes);
   auto lanes = open_lanes(load);
   for (size_t i = 0; i < lanes.size(); ++i)
-    lanes[i]->frame = produce_frame(lanes[i]->client, topic,
-                                    static_cast<int32_t>(i % static_cast<size_t>(partitions)), -1, batch);
+    lanes[i]->frame =
+        produce_frame(lanes[i]->client, topic,
+                      static_cast<int32_t>(i % static_cast<size_t>(partitions)), -1, batch);
   Percentiles latency;
   int64_t share = load.requests / load.connections;
   int64_t started = monotonic_ns();
   run_lanes(
       lanes, share, in_flight, latency, [](Lane& lane) { lane.client.send_frame(lane.frame); },
       [](Lane& lane) { produced_at(lane.client.receive<proto::ProduceResponse>()); });
-  report(load, share, share * load.connections * static_cast<int64_t>(batch.size()), started, latency);
+  report(load, share, share * load.connections * static_cast<int64_t>(batch.size()), started,
+         latency);
 }
 
 void fetch(const Load& load, Options& options) {
@@ -149,7 +151,8 @@ int main(int argc, char** argv) {
   std::string mode = argv[1];
   Options options(argc - 1, argv + 1);
   Load load{static_cast<uint16_t>(options.number("--port", 9092)), options.text("--topic", "load"),
-            options.number("--requests", 1000), std::max<int64_t>(options.number("--connections", 1), 1)};
+            options.number("--requests", 1000),
+            std::max<int64_t>(options.number("--connections", 1), 1)};
   errno = 0;
   if (mode == "produce")
     produce(load, options);

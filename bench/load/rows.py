@@ -118,9 +118,10 @@ class Produce:
         if self.raw_bytes is None:
             return None
         os.sync()
+        records = context.size(self.full, self.full // 10)
         result = measure.program(
             "raw_produce_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 1,
-            "--sizes", self.raw_bytes, "--bytes", context.size(self.full, self.full // 10) * pair.RECORD)
+            "--sizes", self.raw_bytes, "--bytes", records * pair.RECORD)
         return _numbers(result["raw_produce"][0])
 
 

@@ -1,5 +1,6 @@
 // Blocking loopback sockets, clocks and the end of a failed program, for the bench's own small
-// programs. A program that cannot go on prints why and exits with 1: there is nobody to recover for.
+// programs. A program that cannot go on prints why and exits with 1: there is nobody to recover
+// for.
 #pragma once
 
 #include <cstddef>

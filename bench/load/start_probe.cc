@@ -1,14 +1,9 @@
-// How long a broker takes from exec to its first Metadata answer, seen from a raw socket. The answer
-// must name a broker and, with --partitions, that many partitions that have a leader. Prints one JSON
-// object, then waits for the end of its standard input, ends the broker with SIGTERM and prints how
-// long that took. The broker dies with this program.
+// How long a broker takes from exec to its first Metadata answer, seen from a raw socket. The
+// answer must name a broker and, with --partitions, that many partitions that have a leader. Prints
+// one JSON object, then waits for the end of its standard input, ends the broker with SIGTERM and
+// prints how long that took. The broker dies with this program.
 //
 // usage: start_probe --port n [--partitions n] [--limit-ms n] [--log path] -- command...
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -17,6 +12,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
 
 #include "bench/load/kafka_client.h"
 #include "bench/load/options.h"
