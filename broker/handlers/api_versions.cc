@@ -21,7 +21,7 @@ using proto::ErrorCode;
 using Range = ApiVersionsResponse::ApiVersion;
 
 constexpr int16_t kSoftwareFrom = 3;     // software name and version, features
-constexpr int16_t kClusterIdFrom = 5;    // the cluster and node that the client means to reach
+constexpr int16_t kClusterIdFrom = 5;    // the cluster and node the client means to reach: both or none
 
 Range range_of(const ApiHandler& handler) {
   return {.api_key = static_cast<int16_t>(handler.key),
@@ -53,9 +53,11 @@ ErrorCode check(const BrokerShard& here, const ApiVersionsRequest& asked, int16_
     return ErrorCode::kInvalidRequest;
   }
   if (version >= kClusterIdFrom) {
-    bool other_cluster = asked.cluster_id && *asked.cluster_id != here.log_dir.cluster_id();
-    bool other_node = asked.node_id >= 0 && asked.node_id != here.config.node_id;
-    if (other_cluster || other_node) return ErrorCode::kRebootstrapRequired;
+    bool names_node = asked.node_id >= 0;
+    if (asked.cluster_id.has_value() != names_node) return ErrorCode::kInvalidRequest;
+    bool elsewhere = names_node && (*asked.cluster_id != here.log_dir.cluster_id() ||
+                                    asked.node_id != here.config.node_id);
+    if (elsewhere) return ErrorCode::kRebootstrapRequired;
   }
   return ErrorCode::kNone;
 }

@@ -117,7 +117,6 @@ class CreateTopics final : public CatalogChange {
     Result result;
     result.name = name;
     result.error_code = static_cast<int16_t>(outcome.error);
-    result.configs = std::nullopt;
     result.error_message = std::nullopt;
     if (outcome.error != ErrorCode::kNone) {
       result.error_message = outcome.message;
@@ -129,6 +128,7 @@ class CreateTopics final : public CatalogChange {
     if (authorize(request_, Operation::kDescribeConfigs, ResourceType::kTopic, name)) {
       result.configs = describe(outcome);
     } else {
+      result.configs = std::nullopt;
       result.topic_config_error_code = static_cast<int16_t>(ErrorCode::kTopicAuthorizationFailed);
     }
     return result;

@@ -2,9 +2,12 @@
 
 #include "proto/messages/delete_topics.h"
 
-#include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "broker/authorize.h"
@@ -41,8 +44,18 @@ class DeleteTopics final : public CatalogChange {
       for (const Asked& topic : state_.topics) add(topic, ErrorCode::kRequestTimedOut, "");
       return;
     }
-    std::vector<Uuid> deleted;
-    for (const Asked& topic : state_.topics) plan_one(catalog, topic, deleted, records);
+    std::map<std::pair<std::optional<std::string_view>, Uuid>, int> times;
+    for (const Asked& topic : state_.topics) ++times[{topic.name, topic.topic_id}];
+    std::set<Uuid> deleted;
+    for (const Asked& topic : state_.topics) {
+      int& count = times[{topic.name, topic.topic_id}];
+      if (count == 1) {
+        plan_one(catalog, topic, deleted, records);
+      } else if (count > 1) {
+        add(topic, ErrorCode::kInvalidRequest, "the topic is named more than once");
+        count = 0;  // told once
+      }
+    }
   }
 
   void done(ErrorCode error) override {
@@ -76,7 +89,7 @@ class DeleteTopics final : public CatalogChange {
     std::string message;
   };
 
-  void plan_one(const CatalogReplay& catalog, const Asked& asked, std::vector<Uuid>& deleted,
+  void plan_one(const CatalogReplay& catalog, const Asked& asked, std::set<Uuid>& deleted,
                 MetadataRecords& records) {
     bool by_id = !asked.topic_id.is_zero();
     if (by_id && asked.name) {
@@ -90,11 +103,11 @@ class DeleteTopics final : public CatalogChange {
     if (!authorize(request_, Operation::kDelete, ResourceType::kTopic, topic->name)) {
       return add(asked, ErrorCode::kTopicAuthorizationFailed, "");
     }
-    if (std::ranges::count(deleted, topic->id) > 0) {
-      return add(asked, ErrorCode::kInvalidRequest, "the topic is named twice");
+    if (deleted.contains(topic->id)) {
+      return add(asked, ErrorCode::kInvalidRequest, "the topic is named more than once");
     }
     TopicOutcome outcome = plan_delete_topic(*topic, records);
-    if (outcome.error == ErrorCode::kNone) deleted.push_back(topic->id);
+    if (outcome.error == ErrorCode::kNone) deleted.insert(topic->id);
     outcomes_.push_back({topic->name, true, topic->id, outcome.error, outcome.message});
   }
 

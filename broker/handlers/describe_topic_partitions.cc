@@ -117,6 +117,9 @@ class Page {
     topics_.push_back({.error_code = static_cast<int16_t>(error),
                        .name = name,
                        .is_internal = is_internal_topic(name)});
+    if (error == ErrorCode::kTopicAuthorizationFailed) return;
+    topics_.back().topic_authorized_operations =
+        authorized_operations(request_, ResourceType::kTopic, name);
   }
 
   void set_next(std::string_view name, int32_t partition) {
@@ -132,6 +135,15 @@ class Page {
   std::vector<Topic> topics_;
   Cursor* next_ = nullptr;
 };
+
+// A cursor points at a partition of a topic that is asked for.
+bool valid_cursor(const DescribeTopicPartitionsRequest& asked) {
+  if (asked.cursor == nullptr) return true;
+  if (asked.cursor->partition_index < 0) return false;
+  return asked.topics.empty() || std::ranges::any_of(asked.topics, [&](const auto& topic) {
+           return topic.name == asked.cursor->topic_name;
+         });
+}
 
 void refuse(Request& request, const DescribeTopicPartitionsRequest& asked) {
   std::vector<Topic> topics;
@@ -149,7 +161,7 @@ void refuse(Request& request, const DescribeTopicPartitionsRequest& asked) {
 void handle_describe_topic_partitions(BrokerShard& here, Request& request) {
   const auto* asked = request.decode<DescribeTopicPartitionsRequest>();
   if (asked == nullptr) return;
-  if (asked->cursor != nullptr && asked->cursor->partition_index < 0) return refuse(request, *asked);
+  if (!valid_cursor(*asked)) return refuse(request, *asked);
   Page(here, request, *asked).respond();
 }
 

@@ -40,8 +40,8 @@ bool asks_for_all(const MetadataRequest& asked, int16_t version) {
   return version == 0 ? asked.topics->empty() : !asked.topics.has_value();
 }
 
-// Topics of one request that are created go into one change; this bounds its size.
-constexpr size_t kMaxChangeBytes = 4 << 20;
+// Topics that one request may create; clients ask again for what is still missing.
+constexpr size_t kMaxCreated = 100;
 
 class AutoCreate final : public CatalogChange {
  public:
@@ -51,7 +51,8 @@ class AutoCreate final : public CatalogChange {
   void plan(const CatalogReplay& catalog, MetadataRecords& records) override {
     for (const Asked& topic : *state_.asked->topics) {
       if (!topic.name || catalog.find(*topic.name) != nullptr) continue;
-      if (records.bytes() > kMaxChangeBytes || !planned_.insert(std::string(*topic.name)).second) continue;
+      if (planned_.size() == kMaxCreated) break;
+      if (!planned_.insert(std::string(*topic.name)).second) continue;
       if (ErrorCode error = plan_one(catalog, *topic.name, records); error != ErrorCode::kNone) {
         state_.refused[std::string(*topic.name)] = error;
       }
