@@ -194,7 +194,8 @@ class Opener {
     Status written = file ? Status() : std::unexpected(file.error());
     if (file) {
       iovec bytes{text.data(), text.size()};
-      written = files().pwritev(*file, &bytes, 1, 0);
+      written = files().truncate(*file, 0);
+      if (written) written = files().pwritev(*file, &bytes, 1, 0);
       files().close(*file);
     }
     if (!written) {
