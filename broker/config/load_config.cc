@@ -168,7 +168,7 @@ class Loader {
       if (value == values_.end() || value->second.number <= 1) continue;
       notices_.push_back(fmt::format("{}: {}={} is taken as 1: this is a single node",
                                      given(key)->place, key, value->second.text));
-      config_.given[std::string(key)] = "1";
+      config_.given.insert_or_assign(std::string(key), std::string("1"));
     }
     if (const Setting* voters = given("controller.quorum.voters")) {
       if (split_list(voters->value).size() > 1) {
