@@ -33,7 +33,7 @@ class DescriptorCache {
   Result<FileFd> get(Segment& segment);
   // Takes a file just opened or created.
   void adopt(Segment& segment, FileFd file);
-  // Closes the file now, pinned or not: for logs that are closed.
+  // Closes the file now. Nothing pins it.
   void close(Segment& segment);
 
   // Destroys the segment when its last pin is gone.

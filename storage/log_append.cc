@@ -155,7 +155,10 @@ Status Log::Parts::close() {
     if (Status wrote = write_snapshot(next_offset); !wrote) return wrote;
   }
   closed = true;
-  for (auto& segment : segments) storage.descriptors->close(*segment);
+  // A slice, or a sync still in flight, keeps its file until it is done.
+  for (auto& segment : segments) {
+    if (!segment->pinned()) storage.descriptors->close(*segment);
+  }
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "storage/checkpoint.h"
 #include "storage/partition_files.h"
+#include "storage/segment_scan.h"
 
 namespace pelton::storage {
 namespace {
@@ -16,13 +17,6 @@ using Loaded = Result<void, std::string>;
 std::string sentence(const std::string& path, SysError error) {
   return fmt::format("{}: {}", path, to_string(error));
 }
-
-// Where a scan of one segment ended.
-struct ScanEnd {
-  uint64_t position = 0;
-  int64_t next_offset = 0;
-  bool whole = true;  // nothing was left over
-};
 
 class Loader {
  public:
@@ -118,28 +112,14 @@ class Loader {
       const SegmentFiles& names = files_.segments[i];
       Segment& segment = *parts_.segments[i];
       bool missing = !names.has_offset_index || !names.has_time_index;
-      if (segment.size() == 0 || (!missing && (options_.clean || indexes_sound(segment)))) continue;
+      if (segment.size() == 0 || (!missing && (options_.clean || indexes_sound(parts_.files, segment)))) continue;
       uint64_t size = segment.size();
-      Result<ScanEnd, std::string> end = scan(segment, segment.base_offset(), false);
-      if (!end) return std::unexpected(end.error());
+      Result<ScanEnd> end = scan_segment(parts_, segment, segment.base_offset(), ScanFor::kIndexes);
+      if (!end) return failed(end.error());
       if (!end->whole) return damaged(segment, *end, size);
       if (Status finished = segment.finish(); !finished) return failed(finished.error());
     }
     return {};
-  }
-
-  // The last entries point at what is there; a longer lie than that recovery has never met.
-  bool indexes_sound(Segment& segment) {
-    Result<OffsetIndexEntry> last = segment.offset_index().last(segment.path(kOffsetIndexSuffix));
-    Result<TimeIndexEntry> time = segment.time_index().last(segment.path(kTimeIndexSuffix));
-    Result<FileFd> fd = segment.file();
-    if (!last || !time || !fd) return false;
-    if (time->timestamp >= 0 && time->offset < segment.base_offset()) return false;
-    if (segment.time_index().file().entries() == 0) return false;
-    if (segment.offset_index().file().entries() == 0) return true;
-    if (last->position >= segment.size()) return false;
-    HeaderReader headers(parts_.files, *fd, last->position, segment.size());
-    return headers.next() == ReadStep::kBatch && headers.header().last_offset() == last->offset;
   }
 
   std::unexpected<std::string> damaged(Segment& segment, const ScanEnd& end, uint64_t size) const {
@@ -149,50 +129,6 @@ class Loader {
         "partition's entry from {} to give up what follows the damage",
         segment.path(kLogSuffix), end.position, size, end.next_offset, options_.recovery_point,
         kRecoveryPointCheckpoint));
-  }
-
-  // Reads the whole segment and fills its indexes again; with `full`, also checks that nothing but
-  // sound batches in ascending order is there, and gives them to the producer state and leader epochs.
-  Result<ScanEnd, std::string> scan(Segment& segment, int64_t expected, bool full) {
-    Result<FileFd> fd = segment.file();
-    if (!fd) return failed(fd.error());
-    uint64_t size = segment.size();
-    if (Status reset = segment.reset_for_scan(); !reset) return failed(reset.error());
-    if (full) (void)parts_.files.unlink(segment.path(kTransactionIndexSuffix));
-    SegmentPin pin(&segment);
-    BatchReader batches(parts_.files, *fd, 0, size);
-    ScanEnd end{0, expected, true};
-    ReadStep step = batches.next();
-    for (; step == ReadStep::kBatch; step = batches.next()) {
-      auto batch = proto::validate(batches.batch(), {proto::BatchOrigin::kLog, true});
-      if (!batch || !fits(*batch, segment, end.next_offset)) break;
-      Status taken = segment.note_append(*batch, parts_.config.index_interval_bytes);
-      if (taken && full) taken = take(*batch, segment);
-      if (taken) taken = segment.flush_indexes(false);
-      if (!taken) return failed(taken.error());
-      end.next_offset = batch->next_offset();
-      end.position = batches.position() + batch->size();
-    }
-    if (step == ReadStep::kFailed) return failed(batches.error());
-    end.whole = step == ReadStep::kEnd;
-    return end;
-  }
-
-  static bool fits(const proto::BatchView& batch, const Segment& segment, int64_t expected) {
-    int64_t last = batch.last_offset();
-    return batch.base_offset() >= expected && last >= batch.base_offset() &&
-           last < std::numeric_limits<int64_t>::max() &&
-           last - segment.base_offset() <= std::numeric_limits<int32_t>::max();
-  }
-
-  Status take(const proto::BatchView& batch, Segment& segment) {
-    int32_t epoch = batch.partition_leader_epoch();
-    if (epoch > parts_.epochs.latest() && parts_.epochs.assign(epoch, batch.base_offset())) {
-      parts_.epochs_dirty = true;
-    }
-    if (batch.has_producer_id()) return parts_.apply_to_producers(batch, segment);
-    parts_.producers->set_end_offset(batch.next_offset());
-    return {};
   }
 
   Loaded recover() {
@@ -226,16 +162,8 @@ class Loader {
     if (known) return {};
     parts_.epochs.load({});
     for (size_t i = 0; i < first; ++i) {
-      Segment& segment = *parts_.segments[i];
-      Result<FileFd> file = segment.file();
-      if (!file) return failed(file.error());
-      HeaderReader headers(parts_.files, *file, 0, segment.size());
-      ReadStep step = headers.next();
-      for (; step == ReadStep::kBatch; step = headers.next()) {
-        int32_t epoch = headers.header().partition_leader_epoch();
-        if (epoch > parts_.epochs.latest()) parts_.epochs.assign(epoch, headers.header().base_offset());
-      }
-      if (step == ReadStep::kFailed) return failed(headers.error());
+      Status found = take_epochs_from_headers(parts_.files, *parts_.segments[i], parts_.epochs);
+      if (!found) return failed(found.error());
     }
     return {};
   }
@@ -251,8 +179,9 @@ class Loader {
           return failed(wrote.error());
         }
       }
-      Result<ScanEnd, std::string> end = scan(segment, std::max(next, segment.base_offset()), true);
-      if (!end) return std::unexpected(end.error());
+      int64_t expected = std::max(next, segment.base_offset());
+      Result<ScanEnd> end = scan_segment(parts_, segment, expected, ScanFor::kEverything);
+      if (!end) return failed(end.error());
       next = end->next_offset;
       if (end->whole) continue;
       if (next < options_.recovery_point) return damaged(segment, *end, size);

@@ -176,6 +176,21 @@ TEST(Sync, ALogMayGoWhileItsSyncIsInFlight) {
   EXPECT_EQ(h.observer.synced, 0);
 }
 
+TEST(Sync, CloseLeavesTheFileToASyncInFlight) {
+  ManualHarness h;
+  h.append({});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  int open = h.io.fs.open_files;
+  ASSERT_TRUE(h.log->close().has_value());
+  EXPECT_EQ(h.io.fs.open_files, open);
+  h.log.reset();
+  EXPECT_EQ(h.io.fs.open_files, open);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.observer.synced, 0);
+}
+
 TEST(Sync, CloseSyncsAndTellsNobody) {
   ManualHarness h;
   h.append({});

@@ -1,0 +1,51 @@
+// LogDir::State: what an open data directory holds. For storage/ only; see log_dir.h for owners.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/log_dir.h"
+#include "storage/meta_properties.h"
+
+namespace pelton::storage {
+
+// A version 4 id, not one whose text begins with '-' (Kafka's tools take that for an option).
+Uuid random_uuid(Io& io);
+
+struct LogDir::State {
+  State(Io& io_, const LogDirOptions& options_) : io(io_), files(io_.files()), options(options_) {}
+  ~State() {
+    if (lock >= 0) files.close(lock);
+  }
+
+  std::string path(std::string_view name) const { return options.path + "/" + std::string(name); }
+
+  Result<void, std::string> open();
+  Result<void, std::string> take_lock();
+  Result<void, std::string> scan();
+  Result<void, std::string> load_properties();
+  Result<void, std::string> format();
+  Result<void, std::string> take_marker();
+  void read_checkpoints();
+  template <class Set>
+  void read_checkpoint(const char* name, Set set);
+  Status save_checkpoints();
+  Status clear_unfinished(const std::string& directory);
+
+  Io& io;
+  FileSystem& files;
+  LogDirOptions options;
+  MetaProperties properties;
+  FileFd lock = -1;
+  bool clean = false;
+  std::vector<FoundPartition> partitions;
+
+  // Shards load their logs at the same time; the checkpoints are read and written rarely.
+  std::mutex checkpoints_mutex;
+  std::unordered_map<std::string, PartitionCheckpoint> checkpoints;  // by directory name
+};
+
+}  // namespace pelton::storage
