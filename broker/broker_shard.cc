@@ -25,11 +25,13 @@ size_t segment_descriptors(int shards) {
 }  // namespace
 
 BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
-                         storage::LogDir& its_log_dir)
+                         storage::LogDir& its_log_dir,
+                         const std::vector<std::unique_ptr<BrokerShard>>& peers)
     : shard(its_shard),
       config(its_config),
       log_dir(its_log_dir),
-      storage(its_shard, segment_descriptors(its_shard.count())) {
+      storage(its_shard, segment_descriptors(its_shard.count())),
+      peers_(peers) {
   partitions = std::make_unique<PartitionSet>(*this);
   sessions = std::make_unique<FetchSessions>(
       std::max<size_t>(static_cast<size_t>(config.max_fetch_sessions) / its_shard.count(), 1),

@@ -4,8 +4,11 @@
 // directory, start time) are const or say themselves which calls are allowed.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "broker/catalog/snapshot.h"
 #include "broker/config/broker_config.h"
@@ -27,6 +30,7 @@ struct ShardCounters {
   uint64_t requests = 0;
   uint64_t requests_hopped = 0;       // requests, or parts of requests, sent to another shard
   uint64_t connections_accepted = 0;
+  uint64_t connections_moved_here = 0;
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
   uint64_t bytes_from_files = 0;
@@ -46,10 +50,19 @@ struct BrokerShard {
   std::unique_ptr<ConnectionSet> connections;
   CatalogWriter* catalog_writer = nullptr;  // on kCatalogShard only
   ShardCounters counters;
+  // The only thing that other shards read: for choosing where a connection goes.
+  std::atomic<size_t> open_connections{0};
   bool stopping = false;                    // waits end with what there is
 
-  BrokerShard(Shard& its_shard, const BrokerConfig& its_config, storage::LogDir& its_log_dir);
+  // peers: those of all shards by id, this one included; complete before the loops run.
+  BrokerShard(Shard& its_shard, const BrokerConfig& its_config, storage::LogDir& its_log_dir,
+              const std::vector<std::unique_ptr<BrokerShard>>& peers);
   ~BrokerShard();
+
+  const BrokerShard& peer(ShardId id) const { return *peers_[id]; }
+
+ private:
+  const std::vector<std::unique_ptr<BrokerShard>>& peers_;
 };
 
 inline constexpr ShardId kCatalogShard = 0;

@@ -13,8 +13,6 @@
 
 namespace pelton::broker {
 
-inline constexpr ShardId kNoShard = UINT16_MAX;  // nothing to do for this slot: it has its answer
-
 template <class Slot>
 class FanOut {
  public:
@@ -25,7 +23,7 @@ class FanOut {
   struct Part;
   // What every slot begins with.
   struct SlotBase {
-    ShardId shard = kNoShard;
+    ShardId shard = kNoShard;  // kNoShard: nothing to do, it has its answer
     Part* part = nullptr;
     Slot* next = nullptr;
   };
@@ -73,6 +71,7 @@ class FanOut {
   void start(std::span<Slot> slots) {
     for (Slot& slot : slots)
       if (slot.shard != kNoShard) add(slot);
+    if (parts_ != nullptr) request_.works_on(parts_->next_part == nullptr ? parts_->shard : kNoShard);
     parts_pending_ = 1;  // held until every part has been sent
     Part* local = nullptr;
     for (Part* part = parts_; part != nullptr; part = part->next_part) {

@@ -67,6 +67,10 @@ void Request::close_connection(const char* why) {
   finish();
 }
 
+void Request::works_on(ShardId shard) { connection_->note_target(shard); }
+
+void Request::uses_session(int32_t session_id) { connection_->note_session(session_id); }
+
 void Request::hop(ShardId to, Continue next) {
   CHECK(state_ == State::kRunning && next_ == nullptr);
   next_ = next;

@@ -33,6 +33,8 @@ namespace pelton::broker {
 struct BrokerShard;
 class Connection;
 
+inline constexpr ShardId kNoShard = UINT16_MAX;
+
 // What a request's connection is: constant for the connection's life, readable on any shard.
 struct ConnectionInfo {
   std::string listener;        // name of the listener, "PLAINTEXT"
@@ -112,6 +114,12 @@ class Request : public ListHook<InFlightTag> {
   // The client broke the protocol: answers before it still leave, then the connection ends. `why` is a
   // literal, logged at a limited rate.
   void close_connection(const char* why);
+
+  // The request's work lies on one shard (kNoShard: on several), so a connection whose requests all go to
+  // one other shard can move there. Call on the home shard.
+  void works_on(ShardId shard);
+  // The fetch session of the connection, which moves with it. Call on the home shard.
+  void uses_session(int32_t session_id);
 
   // Runs `next` on shard `to` with this request (in a later turn, also when `to` is this shard).
   void hop(ShardId to, Continue next);

@@ -37,7 +37,7 @@ Result<void, std::string> Server::start_up(const Options& options) {
   log_dir_ = std::move(*log_dir);
   config_.cluster_id = log_dir_->cluster_id();
   for (auto& shard : shards_)
-    broker_shards_.push_back(std::make_unique<BrokerShard>(*shard, config_, *log_dir_));
+    broker_shards_.push_back(std::make_unique<BrokerShard>(*shard, config_, *log_dir_, broker_shards_));
 
   auto writer = CatalogWriter::open(*broker_shards_[kCatalogShard]);
   if (!writer) return std::unexpected(writer.error());

@@ -16,7 +16,6 @@
 #include <string_view>
 
 #include "broker/broker_shard.h"
-#include "broker/fan_out.h"
 #include "broker/partition.h"
 #include "broker/request.h"
 #include "proto/error_code.h"

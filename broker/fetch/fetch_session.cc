@@ -96,4 +96,19 @@ std::shared_ptr<FetchSession> FetchSessions::create(uint64_t random, uint64_t no
 
 void FetchSessions::close(int32_t id) { sessions_.erase(id); }
 
+std::shared_ptr<FetchSession> FetchSessions::take(int32_t id) {
+  auto found = sessions_.find(id);
+  if (found == sessions_.end()) return nullptr;
+  std::shared_ptr<FetchSession> session = std::move(found->second);
+  sessions_.erase(found);
+  return session;
+}
+
+void FetchSessions::put(std::shared_ptr<FetchSession> session, uint64_t now_ns) {
+  if (session == nullptr || sessions_.contains(session->id) || !make_room(now_ns, session->size()))
+    return;
+  int32_t id = session->id;
+  sessions_.emplace(id, std::move(session));
+}
+
 }  // namespace pelton::broker

@@ -1,8 +1,8 @@
 // FetchSessions: incremental fetch sessions (KIP-227): what a consumer asked for and was last told, so
 // that its next requests and our answers carry only what changed.
 //
-// Owner shard: that of the connection which made the session; another shard does not find it and the
-// client starts a new one. Bounded: slots, and partitions in all of them together.
+// Owner shard: that of the connection which made the session, with which it moves; another shard does not
+// find it and the client starts a new one. Bounded: slots, and partitions in all of them together.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +83,10 @@ class FetchSessions {
   // nullptr when no slot can be had: the client goes on without a session.
   std::shared_ptr<FetchSession> create(uint64_t random, uint64_t now_ns, size_t partitions);
   void close(int32_t id);
+  // Hands a session over to another shard's set, with the connection that uses it. take: nullptr when it
+  // is not here. put: dropped when there is no room or the id is taken.
+  std::shared_ptr<FetchSession> take(int32_t id);
+  void put(std::shared_ptr<FetchSession> session, uint64_t now_ns);
   size_t size() const { return sessions_.size(); }
   uint64_t evictions() const { return evictions_; }
 

@@ -301,6 +301,7 @@ void respond(BrokerShard& here, Request& request, DelayedFetch& op) {
   FetchResponse response;
   response.responses = topics.topics();
   response.session_id = fetch.session != nullptr ? fetch.session->id : kNoSession;
+  request.uses_session(response.session_id);
   if (topics.leader_told()) response.node_endpoints = endpoints(here, request);
   request.respond(response);
 }

@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kMaxSendingBytes = 1024 * 1024;
 // A client that sends requests and does not read answers holds at most this many.
 constexpr int kMaxSending = 64;
+// Requests in a row for one other shard, before the connection moves to it.
+constexpr int kMoveAfter = 32;
 
 uint64_t ns(int32_t ms) { return static_cast<uint64_t>(ms) * 1'000'000; }
 
@@ -55,7 +57,6 @@ void Connection::on_frame(const FrameHold& hold, MutableBytes frame) {
   if (!api_versions && (head->api_version < handler->min_version ||
                         head->api_version > handler->max_version))
     return close("an unsupported version of a request");
-  if (api_versions) ++api_versions_seen;
 
   Request& request = set_.take_request();
   request.begin(*this, hold, frame, *head);
@@ -80,6 +81,7 @@ void Connection::flush() {
   }
   if (!closed_) sender_.flush();
   update_reading();
+  move_if_ready();
   end_if_done();
 }
 
@@ -122,15 +124,39 @@ void Connection::on_sent(Request& request, SendEnd end) {
   if (end == SendEnd::kDiskFailed) return close("its data could not be read from the disk");
   if (end != SendEnd::kSent) return close(nullptr);
   update_reading();
+  move_if_ready();
   end_if_done();
 }
 
 void Connection::update_reading() {
   if (ending_ || closed_) return;
-  bool full = in_flight_count_ >= here_.config.max_in_flight_per_connection ||
+  bool full = moving_ || in_flight_count_ >= here_.config.max_in_flight_per_connection ||
               sending_count_ >= kMaxSending || sender_.queued_bytes() >= kMaxSendingBytes;
   if (full && !reader_.paused()) reader_.pause();
   if (!full && reader_.paused()) reader_.resume();
+}
+
+// ---------------------------------------------------------------- moving
+
+void Connection::note_target(ShardId shard) {
+  if (shard != target_ || shard == here_.shard.id()) {
+    target_ = shard;
+    target_streak_ = 0;
+    return;
+  }
+  if (shard == kNoShard || ++target_streak_ < kMoveAfter || moving_ || ending_) return;
+  moving_ = set_.may_move_to(shard);
+  if (moving_) reader_.pause();
+  target_streak_ = 0;
+}
+
+void Connection::move_if_ready() {
+  if (!moving_ || ending_ || !in_flight_.empty() || !sending_.empty() || !sender_.idle()) return;
+  moving_ = false;
+  if (!reader_.can_hand_over()) return update_reading();  // more has come already: another time
+  ending_ = closed_ = moved_ = true;
+  reader_.stop();
+  set_.hand_over(target_, socket_, info_, session_id_);
 }
 
 // ---------------------------------------------------------------- ending
@@ -187,7 +213,7 @@ void Connection::end_if_done() {
 void Connection::on_end(int32_t) {
   if (!reader_.idle()) return here_.shard.loop().post(end_);
   here_.shard.loop().timers().cancel(idle_timer_);
-  here_.shard.io().close(socket_);
+  if (!moved_) here_.shard.io().close(socket_);
   set_.remove(*this);
 }
 

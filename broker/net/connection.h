@@ -2,6 +2,8 @@
 //
 // Owner shard: the one that adopted the socket. Lifetime: made by ConnectionSet::adopt; ends itself when
 // the socket is closed and no request, receive or send of it is under way.
+// A connection whose requests all go to one other shard moves there, when nothing is in flight: a request
+// that has to hop costs two wake-ups more.
 // Invariants: requests in flight are bounded (reading pauses at the bound); answers leave in the order
 // of requests though requests overlap; after a bad frame or a close only answers before it leave.
 #pragma once
@@ -31,9 +33,10 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
 
   const ConnectionInfo& info() const { return info_; }
   BrokerShard& broker_shard() { return here_; }
-  // ApiVersions requests seen on this connection, this one included.
-  int api_versions_seen = 0;
 
+  // For Request: see works_on and uses_session.
+  void note_target(ShardId shard);
+  void note_session(int32_t session_id) { session_id_ = session_id; }
   // For Request: the answer is ready (or there is none), and it has left (or will not).
   void on_answered(Request& request);
   void on_sent(Request& request, SendEnd end);
@@ -52,6 +55,7 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   void on_idle_timer();
   void end_if_done();
   void on_end(int32_t result);
+  void move_if_ready();
 
   ConnectionSet& set_;
   BrokerShard& here_;
@@ -70,6 +74,12 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   bool ending_ = false;          // no more requests are read; closes when all is answered and sent
   bool cut_ = false;             // after a broken request: answers to later ones are dropped
   bool closed_ = false;          // the socket is shut down
+  bool moved_ = false;           // the socket is another shard's now
+  // Moving to the shard that all its requests go to.
+  ShardId target_ = kNoShard;    // of the last request
+  int target_streak_ = 0;
+  bool moving_ = false;          // reading pauses until nothing is in flight
+  int32_t session_id_ = 0;
 };
 
 }  // namespace pelton::broker

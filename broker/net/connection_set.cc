@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include "broker/broker_shard.h"
+#include "broker/fetch/fetch_session.h"
 
 namespace pelton::broker {
 namespace {
 
 constexpr uint64_t kAcceptRetryNs = 100'000'000;
+// So many more than here a shard may have in any case and still be given another connection.
+constexpr size_t kFewConnections = 8;
 constexpr size_t kKeptBuffers = 8 * 1024 * 1024;
 constexpr size_t kLeastLimit = 64 * 1024 * 1024;
 
@@ -95,11 +98,48 @@ void ConnectionSet::adopt(SocketFd socket, const std::string& listener) {
   info.client = *peer;
   info.dialled = *local;
   info.id = (uint64_t{here_.shard.id()} << 48) | ++next_id_;
+  ++here_.counters.connections_accepted;
+  start_connection(socket, std::move(info));
+}
+
+void ConnectionSet::start_connection(SocketFd socket, ConnectionInfo info) {
   auto* connection = new Connection(*this, here_, socket, std::move(info));
   connections_.push_back(*connection);
   ++open_;
-  ++here_.counters.connections_accepted;
+  here_.open_connections.store(open_, std::memory_order_relaxed);
   connection->start();
+}
+
+// ---------------------------------------------------------------- moving
+
+struct ConnectionSet::HandOver {
+  SocketFd socket;
+  ConnectionInfo info;
+  std::shared_ptr<FetchSession> session;
+  Message message = Message::bind<&HandOver::arrived>(this);
+
+  void arrived(Shard& there) {
+    auto& broker = there.context<BrokerShard>();
+    if (broker.stopping) {
+      there.io().close(socket);
+    } else {
+      broker.sessions->put(std::move(session), there.loop().now_ns());
+      ++broker.counters.connections_moved_here;
+      broker.connections->start_connection(socket, std::move(info));
+    }
+    delete this;
+  }
+};
+
+bool ConnectionSet::may_move_to(ShardId shard) const {
+  const BrokerShard& there = here_.peer(shard);
+  return there.open_connections.load(std::memory_order_relaxed) <= 2 * open_ + kFewConnections;
+}
+
+void ConnectionSet::hand_over(ShardId to, SocketFd socket, const ConnectionInfo& info,
+                              int32_t session_id) {
+  auto* travelling = new HandOver{socket, info, here_.sessions->take(session_id)};
+  here_.shard.send(to, travelling->message);
 }
 
 // ---------------------------------------------------------------- ending
@@ -129,6 +169,7 @@ void ConnectionSet::close_all() {
 
 void ConnectionSet::remove(Connection& connection) {
   --open_;
+  here_.open_connections.store(open_, std::memory_order_relaxed);
   delete &connection;
 }
 

@@ -28,8 +28,12 @@ class ConnectionSet {
   Status listen(const ListenerConfig& listener, uint16_t& bound_port);
   // Accepts from now on.
   void start();
-  // Takes over a connected socket, from accept or from another shard.
+  // Takes over a connected socket.
   void adopt(SocketFd socket, const std::string& listener);
+  // Whether another shard should take a connection of this one: not when it has far more already.
+  bool may_move_to(ShardId shard) const;
+  // Gives a connected socket, with its fetch session, to another shard.
+  void hand_over(ShardId to, SocketFd socket, const ConnectionInfo& info, int32_t session_id);
 
   // --- shutdown, in this order ---
   void stop_accepting();
@@ -60,6 +64,10 @@ class ConnectionSet {
     Timer retry;
     bool stopped = false;
   };
+
+  struct HandOver;  // a socket on its way
+
+  void start_connection(SocketFd socket, ConnectionInfo info);
 
   BrokerShard& here_;
   BufferPool buffers_;           // frames beyond a receive buffer, file ranges read to be sent

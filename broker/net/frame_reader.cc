@@ -136,7 +136,10 @@ void FrameReader::parse() {
     emit(whole, whole->data, std::exchange(frame_size_, 0));
   }
   parsing_ = false;
-  if (at_ == filled_) current_.reset();
+  if (at_ == filled_) {
+    current_.reset();
+    at_ = filled_ = 0;
+  }
 }
 
 bool FrameReader::take_size() {

@@ -39,6 +39,8 @@ class FrameReader {
   void stop();
   bool idle() const { return !recv_.done.pending() && !buffer_.retry.pending(); }
   bool paused() const { return paused_; }
+  // No receive is pending and no byte is held: another reader could go on with the socket.
+  bool can_hand_over() const { return idle() && !mid_frame() && at_ == filled_; }
   bool mid_frame() const { return size_have_ > 0 || frame_size_ > 0; }
   int last_error() const { return last_error_; }
   uint64_t bytes_received() const { return bytes_received_; }
