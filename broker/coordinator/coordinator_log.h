@@ -1,5 +1,5 @@
-// CoordinatorLog: what the runtime needs of a partition's log. The broker's Partition stands behind it;
-// in tests a log in memory.
+// CoordinatorLog: what the runtime needs of a partition's log. The broker's Partition stands behind
+// it; in tests a log in memory.
 //
 // Owner shard: that of the partition.
 #pragma once

@@ -151,8 +151,8 @@ void CoordinatorPartition::append_to_log() {
   std::unique_ptr<Write> write = take_write();
   CHECK(batch_->build(write->bytes).has_value(), "a batch without compression can be built");
   batch_.reset();
-  // After a failure nothing more goes to this log; flush() answers what waits and drops the state. Not
-  // here: the machine may be the caller.
+  // After a failure nothing more goes to this log; flush() answers what waits and drops the state.
+  // Not here: the machine may be the caller.
   if (append_error_ == ErrorCode::kNone) {
     append_error_ = log_->append(write->bytes, environment_.wall_ms());
   }

@@ -1,12 +1,15 @@
 // CoordinatorPartition: the runtime of one partition of a coordinator's topic: loads its log into a
-// state machine, turns the machine's events into batches, and tells what waits when they are committed.
+// state machine, turns the machine's events into batches, and tells what waits when they are
+// committed.
 //
 //   NotLoaded --start_loading--> Loading --load_slice--> Active
-//                                    \-> Failed            \-- a write failed --> NotLoaded, to be loaded again
+//                                    \-> Failed            \-- a write failed --> NotLoaded, to be
+//                                    loaded again
 //
 // Owner shard: the partition's. Lifetime: the log outlives it.
-// Invariants: records reach the log in the order of write(). While a batch is not committed its bytes
-// stay. All events of a turn share a batch as far as they fit. What waits is bounded: see has_room().
+// Invariants: records reach the log in the order of write(). While a batch is not committed its
+// bytes stay. All events of a turn share a batch as far as they fit. What waits is bounded: see
+// has_room().
 #pragma once
 
 #include <cstdint>
@@ -38,8 +41,8 @@ class CoordinatorHost {
 
 class CoordinatorPartition final : public RecordWriter {
  public:
-  CoordinatorPartition(CoordinatorHost& host, Environment& environment, StateMachineFactory& factory,
-                       std::unique_ptr<CoordinatorLog> log);
+  CoordinatorPartition(CoordinatorHost& host, Environment& environment,
+                       StateMachineFactory& factory, std::unique_ptr<CoordinatorLog> log);
   ~CoordinatorPartition();
   CoordinatorPartition(const CoordinatorPartition&) = delete;
   CoordinatorPartition& operator=(const CoordinatorPartition&) = delete;
@@ -53,8 +56,8 @@ class CoordinatorPartition final : public RecordWriter {
 
   // True when it began; false while writes are still out (wants_reload comes again).
   bool start_loading();
-  // Replays up to `budget` bytes of the log (at least a batch) and takes them off it. Returns whether
-  // loading is over, then active or failed.
+  // Replays up to `budget` bytes of the log (at least a batch) and takes them off it. Returns
+  // whether loading is over, then active or failed.
   bool load_slice(size_t& budget);
   const std::string& failure() const { return failure_; }
 
@@ -79,7 +82,8 @@ class CoordinatorPartition final : public RecordWriter {
     std::vector<Continuation*> waiting;
   };
 
-  // Closes the batch that is being filled when `bytes` more do not fit, and opens one if there is none.
+  // Closes the batch that is being filled when `bytes` more do not fit, and opens one if there is
+  // none.
   void make_room(size_t bytes);
   void put(const RecordBuffer& records, size_t index, Replay replay);
   void append_to_log();
@@ -103,7 +107,7 @@ class CoordinatorPartition final : public RecordWriter {
   int64_t batch_base_offset_ = 0;
   std::vector<Continuation*> batch_waiting_;
   proto::ErrorCode append_error_ = proto::ErrorCode::kNone;  // of this turn
-  std::vector<Continuation*> too_large_;  // told at the end of the turn
+  std::vector<Continuation*> too_large_;                     // told at the end of the turn
 
   std::vector<std::unique_ptr<Write>> writes_;  // in the order of their offsets
   std::vector<std::unique_ptr<Write>> spare_writes_;

@@ -1,8 +1,8 @@
 #include "broker/coordinator/log_replay.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "proto/batch.h"
 #include "proto/batch_builder.h"
@@ -86,7 +86,8 @@ bool LogReplay::replay_control(const proto::BatchView& batch) {
     bool abort = *type == static_cast<int16_t>(proto::ControlType::kAbort);
     if (commit || abort) machine_.replay_transaction_end(batch.producer_id(), commit);
   }
-  if (!iterator.status()) return fail(fmt::format("the control batch at offset {} is damaged", next_));
+  if (!iterator.status())
+    return fail(fmt::format("the control batch at offset {} is damaged", next_));
   return true;
 }
 

@@ -14,8 +14,7 @@ size_t PartitionLog::max_batch_bytes() const {
 }
 
 Status PartitionLog::read(int64_t offset, BatchVisitor& visitor) {
-  return partition_.log().for_each_batch(offset,
-                                         [&](Bytes batch) { return visitor.visit(batch); });
+  return partition_.log().for_each_batch(offset, [&](Bytes batch) { return visitor.visit(batch); });
 }
 
 proto::ErrorCode PartitionLog::append(MutableBytes batch, int64_t now_ms) {

@@ -1,5 +1,5 @@
-// PartitionLog: a Partition as a coordinator's log. Owner shard and lifetime: those of the coordinator
-// partition, which goes before the partition does.
+// PartitionLog: a Partition as a coordinator's log. Owner shard and lifetime: those of the
+// coordinator partition, which goes before the partition does.
 #pragma once
 
 #include "broker/coordinator/coordinator_log.h"

@@ -2,7 +2,8 @@
 //
 // Owner: whoever builds it, on one shard. The bytes of all records lie in one vector that keeps its
 // memory over clear(). Views of records are valid until the next add or clear.
-// A key is written behind its type, a value behind its version, both int16, as in Kafka's coordinators.
+// A key is written behind its type, a value behind its version, both int16, as in Kafka's
+// coordinators.
 #pragma once
 
 #include <cstdint>

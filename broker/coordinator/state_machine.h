@@ -1,6 +1,6 @@
-// The contract between the coordinator runtime and what it runs (groups; later transactions and share
-// state): an event gives records, records are written, what waits for them is told when they are
-// committed; hard state changes only by replaying records.
+// The contract between the coordinator runtime and what it runs (groups; later transactions and
+// share state): an event gives records, records are written, what waits for them is told when they
+// are committed; hard state changes only by replaying records.
 //
 // Everything here belongs to the coordinator partition's owner shard.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace pelton::broker::coordinator {
 
-// Told once how a write ended. Whoever implements it says who owns it: the runtime does not touch it
-// after done().
+// Told once how a write ended. Whoever implements it says who owns it: the runtime does not touch
+// it after done().
 class Continuation {
  public:
   // kNone: committed. Otherwise the error for the client.
@@ -35,8 +35,8 @@ enum class Replay : bool {
 // Where a state machine puts the records of an event. Several events share a batch.
 class RecordWriter {
  public:
-  // `then` may be nullptr; it is not called from inside write() when there are records. Records too large for one batch are not written and not replayed; `then` gets
-  // kUnknownServerError.
+  // `then` may be nullptr; it is not called from inside write() when there are records. Records too
+  // large for one batch are not written and not replayed; `then` gets kUnknownServerError.
   virtual void write(const RecordBuffer& records, Replay replay, Continuation* then) = 0;
   // Calls `then` when everything written so far is committed: at once if nothing is pending.
   virtual void after_pending(Continuation& then) = 0;
@@ -75,8 +75,8 @@ class StateMachine {
   virtual void replay_transaction_end(int64_t producer_id, bool committed) = 0;
   // The whole log was replayed: timers may start.
   virtual void loaded() = 0;
-  // Answers everything that waits, with `error`, and forgets its state. Continuations that it gave are
-  // still called afterwards.
+  // Answers everything that waits, with `error`, and forgets its state. Continuations that it gave
+  // are still called afterwards.
   virtual void unloaded(proto::ErrorCode error) = 0;
 };
 

@@ -14,11 +14,16 @@ using proto::SyncGroupResponse;
 
 std::string_view to_string(GroupState state) {
   switch (state) {
-    case GroupState::kEmpty: return "Empty";
-    case GroupState::kPreparingRebalance: return "PreparingRebalance";
-    case GroupState::kCompletingRebalance: return "CompletingRebalance";
-    case GroupState::kStable: return "Stable";
-    case GroupState::kDead: return "Dead";
+    case GroupState::kEmpty:
+      return "Empty";
+    case GroupState::kPreparingRebalance:
+      return "PreparingRebalance";
+    case GroupState::kCompletingRebalance:
+      return "CompletingRebalance";
+    case GroupState::kStable:
+      return "Stable";
+    case GroupState::kDead:
+      return "Dead";
   }
   return "Unknown";
 }
@@ -32,11 +37,20 @@ bool ClassicGroup::can_rebalance() const {
 
 void ClassicGroup::transition_to(GroupState next, int64_t now_ms) {
   switch (next) {
-    case GroupState::kEmpty: CHECK(is(GroupState::kPreparingRebalance)); break;
-    case GroupState::kPreparingRebalance: CHECK(can_rebalance()); break;
-    case GroupState::kCompletingRebalance: CHECK(is(GroupState::kPreparingRebalance)); break;
-    case GroupState::kStable: CHECK(is(GroupState::kCompletingRebalance)); break;
-    case GroupState::kDead: break;
+    case GroupState::kEmpty:
+      CHECK(is(GroupState::kPreparingRebalance));
+      break;
+    case GroupState::kPreparingRebalance:
+      CHECK(can_rebalance());
+      break;
+    case GroupState::kCompletingRebalance:
+      CHECK(is(GroupState::kPreparingRebalance));
+      break;
+    case GroupState::kStable:
+      CHECK(is(GroupState::kCompletingRebalance));
+      break;
+    case GroupState::kDead:
+      break;
   }
   previous_state_ = state_;
   state_ = next;
@@ -181,13 +195,15 @@ Session& ClassicGroup::add_pending(std::string member_id) {
 
 int32_t ClassicGroup::rebalance_timeout_ms() const {
   int32_t longest = 0;
-  for (const auto& [id, member] : members_) longest = std::max(longest, member->rebalance_timeout_ms);
+  for (const auto& [id, member] : members_)
+    longest = std::max(longest, member->rebalance_timeout_ms);
   return longest;
 }
 
 bool ClassicGroup::elect_joined_leader() {
   if (!leader_) return false;
-  if (ClassicMember* current = member(*leader_); current != nullptr && current->awaiting_join()) return true;
+  if (ClassicMember* current = member(*leader_); current != nullptr && current->awaiting_join())
+    return true;
   for (const auto& [id, member] : members_) {
     if (!member->awaiting_join()) continue;
     leader_ = id;
@@ -284,7 +300,8 @@ std::vector<JoinGroupResponse::JoinGroupResponseMember> ClassicGroup::join_membe
 ErrorCode ClassicGroup::validate_offset_commit(std::string_view member_id,
                                                const std::optional<std::string_view>& instance_id,
                                                int32_t generation) const {
-  // Generation -1: an admin client or a consumer without group membership, welcome while nobody else is.
+  // Generation -1: an admin client or a consumer without group membership, welcome while nobody
+  // else is.
   if (generation < 0 && is(GroupState::kEmpty)) return ErrorCode::kNone;
   if (generation >= 0 || !member_id.empty() || instance_id) {
     ErrorCode error = validate(member_id, instance_id);

@@ -1,5 +1,5 @@
-// ClassicGroup: the members, generation and state of one group of the classic protocol. Holds the rules
-// that need one group only; what happens over time is ClassicGroups' (classic_groups.h).
+// ClassicGroup: the members, generation and state of one group of the classic protocol. Holds the
+// rules that need one group only; what happens over time is ClassicGroups' (classic_groups.h).
 //
 // Owner: ClassicGroups, on the coordinator partition's shard. Timers and waiters end with it.
 // Invariants: the leader is a member; awaiting_join() counts the members with a join waiter;
@@ -20,7 +20,13 @@
 
 namespace pelton::broker::group {
 
-enum class GroupState : uint8_t { kEmpty, kPreparingRebalance, kCompletingRebalance, kStable, kDead };
+enum class GroupState : uint8_t {
+  kEmpty,
+  kPreparingRebalance,
+  kCompletingRebalance,
+  kStable,
+  kDead
+};
 // Kafka's word: "PreparingRebalance".
 std::string_view to_string(GroupState state);
 

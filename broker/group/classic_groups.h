@@ -1,9 +1,9 @@
-// ClassicGroups: the classic group protocol over time: joining, syncing, heartbeats, leaving, timeouts.
-// classic_join.cc, classic_rebalance.cc and classic_sync.cc hold the parts.
+// ClassicGroups: the classic group protocol over time: joining, syncing, heartbeats, leaving,
+// timeouts. classic_join.cc, classic_rebalance.cc and classic_sync.cc hold the parts.
 //
-// Owner: the group coordinator of one partition, on its shard. Plain requests come in; answers go to the
-// waiters, records to the writer. Knows neither requests of the network nor the log.
-// What Kafka's coordinator keeps only in memory (members that join, generations before the assignment is
+// Owner: the group coordinator of one partition, on its shard. Plain requests come in; answers go
+// to the waiters, records to the writer. Knows neither requests of the network nor the log. What
+// Kafka's coordinator keeps only in memory (members that join, generations before the assignment is
 // stored) is so here too: a rebalance that a restart interrupts begins again.
 #pragma once
 
@@ -38,7 +38,8 @@ class ClassicGroups final : public SessionOwner {
   ~ClassicGroups();
 
   // What is wrong with a JoinGroup whatever the group is; kNone: it may go to join().
-  static proto::ErrorCode check_join(const GroupConfig& config, const proto::JoinGroupRequest& request);
+  static proto::ErrorCode check_join(const GroupConfig& config,
+                                     const proto::JoinGroupRequest& request);
 
   void join(const JoinContext& context, const proto::JoinGroupRequest& request, JoinWaiter& waiter);
   void sync(const proto::SyncGroupRequest& request, SyncWaiter& waiter);
@@ -110,7 +111,8 @@ class ClassicGroups final : public SessionOwner {
   void rejoin(Entry& entry, ClassicMember& member, const Join& join);
   void add_member(Entry& entry, const Join& join, std::string member_id);
   void update_member(Entry& entry, ClassicMember& member, const Join& join);
-  void replace_static_member(Entry& entry, const Join& join, ClassicMember& old, std::string new_id);
+  void replace_static_member(Entry& entry, const Join& join, ClassicMember& old,
+                             std::string new_id);
   void static_member_stored(const StaticReplacementWrite& write, proto::ErrorCode error);
   std::string new_member_id(std::string_view prefix);
 
@@ -125,7 +127,8 @@ class ClassicGroups final : public SessionOwner {
   void member_gone(Entry& entry);
 
   // --- classic_sync.cc ---
-  proto::ErrorCode check_sync(const ClassicGroup& group, const proto::SyncGroupRequest& request) const;
+  proto::ErrorCode check_sync(const ClassicGroup& group,
+                              const proto::SyncGroupRequest& request) const;
   void sync_completing(Entry& entry, const proto::SyncGroupRequest& request, SyncWaiter& waiter);
   void assignment_stored(AssignmentWrite& write, proto::ErrorCode error);
   void propagate_assignment(ClassicGroup& group, proto::ErrorCode error);

@@ -1,7 +1,7 @@
 // Joining: who may join, under which id, and what a JoinGroup means in each state of its group.
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "broker/group/classic_groups.h"
 #include "broker/group/static_replacement.h"
@@ -63,7 +63,8 @@ bool ClassicGroups::accepts(const ClassicGroup& group, std::string_view member_i
   const ClassicMember* member = group.member(member_id);
   switch (group.state()) {
     case GroupState::kPreparingRebalance:
-      // Those who wait already count, so that the last to rejoin a group that is too large are left out.
+      // Those who wait already count, so that the last to rejoin a group that is too large are left
+      // out.
       return (member != nullptr && member->awaiting_join()) || group.awaiting_join() < max_size;
     case GroupState::kCompletingRebalance:
     case GroupState::kStable:
@@ -235,7 +236,8 @@ void ClassicGroups::static_member_stored(const StaticReplacementWrite& write, Er
 
   bool skips_assignment = write.version >= StaticReplacementWrite::kSkipAssignmentFrom;
   bool leader = group.is_leader(member->id());
-  auto members = skips_assignment && leader ? group.join_members() : decltype(group.join_members()){};
+  auto members =
+      skips_assignment && leader ? group.join_members() : decltype(group.join_members()){};
   JoinGroupResponse response;
   response.generation_id = group.generation();
   response.protocol_type = group.protocol_type();
@@ -260,8 +262,8 @@ void ClassicGroups::static_member_stored(const StaticReplacementWrite& write, Er
 std::string ClassicGroups::new_member_id(std::string_view prefix) {
   uint64_t high = environment_.random();
   uint64_t low = environment_.random();
-  high = (high & ~uint64_t{0xF000}) | 0x4000;                     // version 4
-  low = (low & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);       // variant 2
+  high = (high & ~uint64_t{0xF000}) | 0x4000;                // version 4
+  low = (low & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // variant 2
   return fmt::format("{}-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", prefix, high >> 32,
                      high >> 16 & 0xFFFF, high & 0xFFFF, low >> 48, low & 0xFFFF'FFFF'FFFF);
 }

@@ -18,7 +18,8 @@ bool ClassicMember::supports(std::string_view protocol) const {
 }
 
 Bytes ClassicMember::metadata(std::string_view protocol) const {
-  auto found = std::ranges::find_if(protocols, [&](const auto& one) { return one.name == protocol; });
+  auto found =
+      std::ranges::find_if(protocols, [&](const auto& one) { return one.name == protocol; });
   return found == protocols.end() ? Bytes{} : Bytes(found->metadata);
 }
 

@@ -1,7 +1,7 @@
 // ClassicMember: one member of a classic group.
 //
-// Owner: its group. Its waiters belong to requests: each is answered exactly once, also when the member
-// goes; a second JoinGroup or SyncGroup of the same member answers the first.
+// Owner: its group. Its waiters belong to requests: each is answered exactly once, also when the
+// member goes; a second JoinGroup or SyncGroup of the same member answers the first.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace pelton::broker::group {
 
-// A JoinGroup or SyncGroup that waits for its answer. The response's views are valid during the call.
+// A JoinGroup or SyncGroup that waits for its answer. The response's views are valid during the
+// call.
 class JoinWaiter {
  public:
   virtual void answer(const proto::JoinGroupResponse& response) = 0;
@@ -81,7 +82,8 @@ struct ClassicMember {
   bool is_static() const { return instance_id.has_value(); }
   bool awaiting_join() const { return join_waiter != nullptr; }
   bool awaiting_sync() const { return sync_waiter != nullptr; }
-  // A member in the middle of a rebalance need not send heartbeats; a new one gets only its time to join.
+  // A member in the middle of a rebalance need not send heartbeats; a new one gets only its time to
+  // join.
   bool heartbeat_satisfied() const { return !is_new && (awaiting_join() || awaiting_sync()); }
 
   // Drops what was there; of protocols with the same name the first counts.

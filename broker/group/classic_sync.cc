@@ -34,7 +34,8 @@ void answer_error(SyncWaiter& waiter, ErrorCode error) {
   waiter.answer(response);
 }
 
-bool inconsistent(const std::optional<std::string_view>& asked, const std::optional<std::string>& present) {
+bool inconsistent(const std::optional<std::string_view>& asked,
+                  const std::optional<std::string>& present) {
   return asked && present && *asked != *present;
 }
 
@@ -48,7 +49,8 @@ SyncGroupResponse assignment_of(const ClassicGroup& group, const ClassicMember& 
 
 }  // namespace
 
-ErrorCode ClassicGroups::check_sync(const ClassicGroup& group, const SyncGroupRequest& request) const {
+ErrorCode ClassicGroups::check_sync(const ClassicGroup& group,
+                                    const SyncGroupRequest& request) const {
   ErrorCode error = group.validate(request.member_id, request.group_instance_id);
   if (error != ErrorCode::kNone) return error;
   if (request.generation_id != group.generation()) return ErrorCode::kIllegalGeneration;
@@ -170,7 +172,8 @@ ErrorCode ClassicGroups::leave(std::string_view group_id,
   Entry* found = entry(group_id);
   bool any_left = false;
   for (size_t i = 0; i < members.size(); ++i) {
-    ErrorCode error = found == nullptr ? ErrorCode::kUnknownMemberId : leave_one(*found, members[i]);
+    ErrorCode error =
+        found == nullptr ? ErrorCode::kUnknownMemberId : leave_one(*found, members[i]);
     any_left |= error == ErrorCode::kNone;
     answers[i].member_id = members[i].member_id;
     answers[i].group_instance_id = members[i].group_instance_id;

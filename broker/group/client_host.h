@@ -1,4 +1,5 @@
-// How a group's records and descriptions name a member's host: as Java prints an address, "/127.0.0.1".
+// How a group's records and descriptions name a member's host: as Java prints an address,
+// "/127.0.0.1".
 #pragma once
 
 #include <string_view>

@@ -46,8 +46,8 @@ class GroupCoordinator final : public coordinator::StateMachine {
   ClassicGroups& groups() { return groups_; }
   const OffsetStore& offsets() const { return offsets_; }
 
-  // An error of the whole commit is returned, `then` is not called. Otherwise each partition has its
-  // error code, and `then` is told when what could be committed is.
+  // An error of the whole commit is returned, `then` is not called. Otherwise each partition has
+  // its error code, and `then` is told when what could be committed is.
   proto::ErrorCode commit_offsets(const OffsetCommit& commit, coordinator::Continuation& then);
   // Writes tombstones for what has expired, and for groups that are left with nothing.
   void expire_offsets();

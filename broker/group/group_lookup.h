@@ -21,8 +21,8 @@ struct CoordinatorPlace {
 std::optional<CoordinatorPlace> coordinator_place(const CatalogSnapshot& catalog,
                                                   std::string_view group_id);
 
-// Runs `next` on the shard that coordinates the group: at once if it is this one, else there. False:
-// nothing was done, no shard does (kNotCoordinator).
+// Runs `next` on the shard that coordinates the group: at once if it is this one, else there.
+// False: nothing was done, no shard does (kNotCoordinator).
 bool go_to_coordinator(BrokerShard& here, Request& request, std::string_view group_id,
                        Request::Continue next);
 

@@ -30,7 +30,8 @@ ErrorCode GroupCoordinator::commit_offsets(const OffsetCommit& commit,
                                            coordinator::Continuation& then) {
   ErrorCode error = check_commit(commit);
   if (error != ErrorCode::kNone) return error;
-  if (ClassicGroup* group = groups_.find(commit.group_id)) groups_.keep_alive(*group, commit.member_id);
+  if (ClassicGroup* group = groups_.find(commit.group_id))
+    groups_.keep_alive(*group, commit.member_id);
 
   int64_t now = environment_.wall_ms();
   auto longest = static_cast<size_t>(config_.offset_metadata_max_bytes);
@@ -72,9 +73,9 @@ bool GroupCoordinator::expire_group_offsets(const ClassicGroup& group, int64_t n
   const TopicOffsets* topics = offsets_.find(group.id());
   if (topics == nullptr) return !offsets_.has_pending(group.id());
 
-  // From when the retention counts. A simple group: the commit. A group without members: since it is
-  // empty. A consumer group with members: the commit, for topics it no longer subscribes to. Any other
-  // group keeps its offsets.
+  // From when the retention counts. A simple group: the commit. A group without members: since it
+  // is empty. A consumer group with members: the commit, for topics it no longer subscribes to. Any
+  // other group keeps its offsets.
   bool counts_from_state = group.protocol_type() && group.is(GroupState::kEmpty);
   bool counts_from_commit =
       !group.protocol_type() || (group.uses_consumer_protocol() && group.subscribed_topics() &&

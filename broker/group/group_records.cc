@@ -79,9 +79,8 @@ void add_offset_commit(RecordBuffer& records, std::string_view group_id, std::st
   } else {
     value.topic_id = offset.topic_id;
   }
-  records.add(
-      proto::OffsetCommitKey{.group = group_id, .topic = topic, .partition = partition}, value,
-      version);
+  records.add(proto::OffsetCommitKey{.group = group_id, .topic = topic, .partition = partition},
+              value, version);
 }
 
 void add_offset_tombstone(RecordBuffer& records, std::string_view group_id, std::string_view topic,

@@ -1,5 +1,6 @@
-// The records of groups and offsets in __consumer_offsets, in the formats and versions that Apache Kafka
-// 4.4 writes: OffsetCommit value 4 (1 when the commit has an expiry of its own), GroupMetadata value 3.
+// The records of groups and offsets in __consumer_offsets, in the formats and versions that Apache
+// Kafka 4.4 writes: OffsetCommit value 4 (1 when the commit has an expiry of its own),
+// GroupMetadata value 3.
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,8 @@ bool GroupCoordinator::replay_offset(const coordinator::ReplayedRecord& record, 
   // A commit without members makes a simple group: empty, without a protocol type.
   if (groups_.find(key.group) == nullptr) groups_.put(key.group);
   if (record.producer_id >= 0) {
-    offsets_.put_pending(record.producer_id, key.group, key.topic, key.partition, std::move(offset));
+    offsets_.put_pending(record.producer_id, key.group, key.topic, key.partition,
+                         std::move(offset));
   } else {
     offsets_.put(key.group, key.topic, key.partition, std::move(offset));
   }
@@ -99,11 +100,12 @@ bool GroupCoordinator::replay_group(const coordinator::ReplayedRecord& record) {
   proto::GroupMetadataValue value;
   if (!read_value(value, *record.value, arena)) return false;
 
-  ClassicGroup& group = groups_.put(key.group, value.members.empty() ? GroupState::kEmpty
-                                                                     : GroupState::kStable);
+  ClassicGroup& group =
+      groups_.put(key.group, value.members.empty() ? GroupState::kEmpty : GroupState::kStable);
   for (const auto& stored : value.members) {
     if (group.member(stored.member_id) != nullptr) return false;
-    auto member = std::make_unique<ClassicMember>(groups_, group.id(), std::string(stored.member_id));
+    auto member =
+        std::make_unique<ClassicMember>(groups_, group.id(), std::string(stored.member_id));
     member->instance_id = to_owned(stored.group_instance_id);
     member->client_id = stored.client_id;
     member->client_host = stored.client_host;
@@ -111,7 +113,8 @@ bool GroupCoordinator::replay_group(const coordinator::ReplayedRecord& record) {
     member->rebalance_timeout_ms =
         stored.rebalance_timeout == -1 ? stored.session_timeout : stored.rebalance_timeout;
     member->protocol_type = value.protocol_type;
-    member->protocols.push_back({std::string(value.protocol.value_or("")), to_blob(stored.subscription)});
+    member->protocols.push_back(
+        {std::string(value.protocol.value_or("")), to_blob(stored.subscription)});
     member->assignment = to_blob(stored.assignment);
     group.add(std::move(member), nullptr);
   }
@@ -124,7 +127,8 @@ bool GroupCoordinator::replay_group(const coordinator::ReplayedRecord& record) {
   if (!value.protocol_type.empty()) type = std::string(value.protocol_type);
   std::optional<int64_t> since;
   if (value.current_state_timestamp >= 0) since = value.current_state_timestamp;
-  group.restore(value.generation, std::move(type), to_owned(value.protocol), std::move(leader), since);
+  group.restore(value.generation, std::move(type), to_owned(value.protocol), std::move(leader),
+                since);
   group.compute_subscriptions();
   return true;
 }

@@ -137,8 +137,8 @@ bool GroupShard::load_slice(CoordinatorPartition& partition, size_t& budget) {
   }
   if (!partition.load_slice(budget)) return false;
   if (partition.state() == CoordinatorPartition::State::kFailed) {
-    log_error("A partition of {} cannot be loaded, its groups have no coordinator: {}", kOffsetsTopic,
-              partition.failure());
+    log_error("A partition of {} cannot be loaded, its groups have no coordinator: {}",
+              kOffsetsTopic, partition.failure());
   }
   return true;
 }

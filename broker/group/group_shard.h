@@ -1,6 +1,6 @@
-// GroupShard: the group coordinators of one shard: one for each partition of __consumer_offsets that the
-// shard owns. Creates and drops them as the catalog says, loads them a slice a turn, flushes them at the
-// end of a turn.
+// GroupShard: the group coordinators of one shard: one for each partition of __consumer_offsets
+// that the shard owns. Creates and drops them as the catalog says, loads them a slice a turn,
+// flushes them at the end of a turn.
 //
 // Owner shard: its own. Lifetime: the shard's partitions outlive it.
 #pragma once
@@ -24,7 +24,8 @@ struct BrokerShard;
 
 namespace pelton::broker::group {
 
-class GroupShard final : public coordinator::CoordinatorHost, public coordinator::StateMachineFactory {
+class GroupShard final : public coordinator::CoordinatorHost,
+                         public coordinator::StateMachineFactory {
  public:
   explicit GroupShard(BrokerShard& here);
   ~GroupShard();

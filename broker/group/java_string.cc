@@ -11,7 +11,12 @@ constexpr uint32_t kReplacement = 0xFFFD;  // what Java reads where the bytes ar
 uint32_t next_code_point(std::string_view& text) {
   auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
   uint8_t lead = byte(0);
-  size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  size_t length = lead < 0x80   ? 1
+                  : lead < 0xC2 ? 0
+                  : lead < 0xE0 ? 2
+                  : lead < 0xF0 ? 3
+                  : lead < 0xF5 ? 4
+                                : 0;
   if (length == 0 || length > text.size()) {
     text.remove_prefix(1);
     return kReplacement;

@@ -17,7 +17,8 @@ auto& child_or_new(Map& map, std::string_view key) {
   return found != map.end() ? found->second : map[std::string(key)];
 }
 
-void erase(GroupOffsets& offsets, std::string_view group, std::string_view topic, int32_t partition) {
+void erase(GroupOffsets& offsets, std::string_view group, std::string_view topic,
+           int32_t partition) {
   auto in_group = offsets.find(group);
   if (in_group == offsets.end()) return;
   auto in_topic = in_group->second.find(topic);
@@ -72,7 +73,9 @@ const CommittedOffset* OffsetStore::find(std::string_view group, std::string_vie
   return found == partitions->end() ? nullptr : &found->second;
 }
 
-const TopicOffsets* OffsetStore::find(std::string_view group) const { return child(offsets_, group); }
+const TopicOffsets* OffsetStore::find(std::string_view group) const {
+  return child(offsets_, group);
+}
 
 bool OffsetStore::has_pending(std::string_view group, std::string_view topic,
                               int32_t partition) const {

@@ -30,14 +30,16 @@ using GroupOffsets = std::map<std::string, TopicOffsets, std::less<>>;
 
 class OffsetStore {
  public:
-  void put(std::string_view group, std::string_view topic, int32_t partition, CommittedOffset offset);
+  void put(std::string_view group, std::string_view topic, int32_t partition,
+           CommittedOffset offset);
   // An offset of an open transaction.
   void put_pending(int64_t producer_id, std::string_view group, std::string_view topic,
                    int32_t partition, CommittedOffset offset);
   void remove(std::string_view group, std::string_view topic, int32_t partition);
   void end_transaction(int64_t producer_id, bool committed);
 
-  const CommittedOffset* find(std::string_view group, std::string_view topic, int32_t partition) const;
+  const CommittedOffset* find(std::string_view group, std::string_view topic,
+                              int32_t partition) const;
   // nullptr when the group has none.
   const TopicOffsets* find(std::string_view group) const;
   const GroupOffsets& all() const { return offsets_; }

@@ -1,5 +1,5 @@
-// StaticReplacementWrite: the record that stores a static member's new id while its group is stable; the
-// join is answered when it is committed, and taken back when it cannot be stored.
+// StaticReplacementWrite: the record that stores a static member's new id while its group is
+// stable; the join is answered when it is committed, and taken back when it cannot be stored.
 //
 // Owned by itself from the write until done().
 #pragma once

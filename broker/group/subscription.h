@@ -1,5 +1,5 @@
-// What the coordinator reads of the consumers' own protocol: the topics of a subscription. The rest of a
-// member's metadata is nobody's business but the members'.
+// What the coordinator reads of the consumers' own protocol: the topics of a subscription. The rest
+// of a member's metadata is nobody's business but the members'.
 #pragma once
 
 #include <set>

@@ -28,10 +28,12 @@ struct Describing {
   size_t at = 0;
 };
 
-void describe_members(const group::ClassicGroup& group, proto::Arena& arena, DescribedGroup& answer) {
+void describe_members(const group::ClassicGroup& group, proto::Arena& arena,
+                      DescribedGroup& answer) {
   // Metadata belongs to the chosen protocol; while a rebalance is under way there is none.
   bool stable = group.is(group::GroupState::kStable);
-  answer.members = arena.array<DescribeGroupsResponse::DescribedGroupMember>(group.members().size());
+  answer.members =
+      arena.array<DescribeGroupsResponse::DescribedGroupMember>(group.members().size());
   size_t index = 0;
   for (const auto& [id, member] : group.members()) {
     auto& described = answer.members[index++];

@@ -1,4 +1,5 @@
-// FindCoordinator: who coordinates groups (and, once there are some, transactions and share groups).
+// FindCoordinator: who coordinates groups (and, once there are some, transactions and share
+// groups).
 
 #include "proto/messages/find_coordinator.h"
 
@@ -50,9 +51,12 @@ bool allowed(const Request& request, KeyType type, std::string_view key) {
 
 ErrorCode refusal(KeyType type) {
   switch (type) {
-    case KeyType::kGroup: return ErrorCode::kGroupAuthorizationFailed;
-    case KeyType::kTransaction: return ErrorCode::kTransactionalIdAuthorizationFailed;
-    case KeyType::kShare: return ErrorCode::kClusterAuthorizationFailed;
+    case KeyType::kGroup:
+      return ErrorCode::kGroupAuthorizationFailed;
+    case KeyType::kTransaction:
+      return ErrorCode::kTransactionalIdAuthorizationFailed;
+    case KeyType::kShare:
+      return ErrorCode::kClusterAuthorizationFailed;
   }
   return ErrorCode::kInvalidRequest;
 }

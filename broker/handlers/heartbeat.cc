@@ -26,7 +26,8 @@ void beat(BrokerShard& here, Request& request) {
   auto& asked = *static_cast<HeartbeatRequest*>(request.state);
   auto found = here.groups->find(asked.group_id);
   // While the group loads no session can run out: the member may go on.
-  if (found.error == ErrorCode::kCoordinatorLoadInProgress) return respond(request, ErrorCode::kNone);
+  if (found.error == ErrorCode::kCoordinatorLoadInProgress)
+    return respond(request, ErrorCode::kNone);
   if (found.error != ErrorCode::kNone) return respond(request, found.error);
   respond(request, found.coordinator->groups().heartbeat(asked));
 }

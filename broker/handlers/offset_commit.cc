@@ -95,9 +95,9 @@ void sort_out(BrokerShard& here, Committing& committing) {
       const auto& partition = asked.partitions[j];
       answer.partitions[j].partition_index = partition.partition_index;
       ErrorCode error = topic_error;
-      if (error == ErrorCode::kNone && (partition.partition_index < 0 ||
-                                        static_cast<size_t>(partition.partition_index) >=
-                                            topic->partitions.size())) {
+      if (error == ErrorCode::kNone &&
+          (partition.partition_index < 0 ||
+           static_cast<size_t>(partition.partition_index) >= topic->partitions.size())) {
         error = ErrorCode::kUnknownTopicOrPartition;
       }
       answer.partitions[j].error_code = proto::wire(error);

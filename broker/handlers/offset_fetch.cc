@@ -1,6 +1,6 @@
-// OffsetFetch: the committed offsets of one group (before version 8) or several, visited one after another
-// on the shards that coordinate them. A group is answered when everything that was written before the
-// answer is committed: nobody sees an offset that a crash takes back.
+// OffsetFetch: the committed offsets of one group (before version 8) or several, visited one after
+// another on the shards that coordinate them. A group is answered when everything that was written
+// before the answer is committed: nobody sees an offset that a crash takes back.
 
 #include "proto/messages/offset_fetch.h"
 
@@ -79,7 +79,8 @@ bool same_topic(const group::CommittedOffset& offset, Uuid asked) {
 void fetch_topic(Fetching& fetching, const group::OffsetStore& offsets, std::string_view group_id,
                  ResponseTopic& answer) {
   for (ResponsePartition& partition : answer.partitions) {
-    const group::CommittedOffset* offset = offsets.find(group_id, answer.name, partition.partition_index);
+    const group::CommittedOffset* offset =
+        offsets.find(group_id, answer.name, partition.partition_index);
     if (offset != nullptr && !same_topic(*offset, answer.topic_id)) offset = nullptr;
     fill(partition, offset, fetching.request.arena());
     bool unstable = fetching.asked.require_stable &&
@@ -129,7 +130,8 @@ void fetch_all(BrokerShard& here, Fetching& fetching, const group::OffsetStore& 
     topic.name = arena.copy(std::string_view(name));
     topic.partitions = arena.array<ResponsePartition>(partitions.size());
     size_t index = 0;
-    for (const auto& [partition, offset] : partitions) topic.partitions[index++].partition_index = partition;
+    for (const auto& [partition, offset] : partitions)
+      topic.partitions[index++].partition_index = partition;
     fetch_topic(fetching, offsets, answer.group_id, topic);
   }
   answer.topics = all.first(used);
@@ -143,7 +145,8 @@ size_t answer_bytes(std::span<const RequestTopic> topics) {
 }
 
 // The shape of the answer for topics that were asked for, with the errors that need no coordinator.
-void prepare_topic(BrokerShard& here, Request& request, const RequestTopic& asked, ResponseTopic& answer) {
+void prepare_topic(BrokerShard& here, Request& request, const RequestTopic& asked,
+                   ResponseTopic& answer) {
   answer.name = asked.name;
   answer.topic_id = asked.topic_id;
   answer.partitions = request.arena().array<ResponsePartition>(asked.partition_indexes.size());
@@ -162,8 +165,8 @@ bool has_error(const ResponseTopic& topic) {
   return !topic.partitions.empty() && topic.partitions.front().error_code != 0;
 }
 
-void fetch_group(BrokerShard& here, Fetching& fetching, const RequestGroup& asked, ResponseGroup& answer,
-                 const group::OffsetStore& offsets) {
+void fetch_group(BrokerShard& here, Fetching& fetching, const RequestGroup& asked,
+                 ResponseGroup& answer, const group::OffsetStore& offsets) {
   if (!asked.topics) return fetch_all(here, fetching, offsets, answer);
   for (ResponseTopic& topic : answer.topics) {
     if (!has_error(topic)) fetch_topic(fetching, offsets, answer.group_id, topic);
@@ -205,7 +208,8 @@ bool visit_here(BrokerShard& here, Fetching& fetching) {
     set_group_error(fetching, answer, found.error);
     return true;
   }
-  fetch_group(here, fetching, fetching.asked.groups[fetching.at], answer, found.coordinator->offsets());
+  fetch_group(here, fetching, fetching.asked.groups[fetching.at], answer,
+              found.coordinator->offsets());
   fetching.shard = &here;
   fetching.asking = true;
   fetching.answered = false;

@@ -11,8 +11,10 @@ proto::JoinGroupRequest request_with(std::string_view group, int32_t session_ms)
 }
 
 TEST_F(GroupTest, RequestsAreCheckedBeforeAnyGroup) {
-  EXPECT_EQ(ClassicGroups::check_join(config, request_with("", 10'000)), ErrorCode::kInvalidGroupId);
-  EXPECT_EQ(ClassicGroups::check_join(config, request_with("g", 5'999)), ErrorCode::kInvalidSessionTimeout);
+  EXPECT_EQ(ClassicGroups::check_join(config, request_with("", 10'000)),
+            ErrorCode::kInvalidGroupId);
+  EXPECT_EQ(ClassicGroups::check_join(config, request_with("g", 5'999)),
+            ErrorCode::kInvalidSessionTimeout);
   EXPECT_EQ(ClassicGroups::check_join(config, request_with("g", 6'000)), ErrorCode::kNone);
   EXPECT_EQ(ClassicGroups::check_join(config, request_with("g", 1'800'001)),
             ErrorCode::kInvalidSessionTimeout);

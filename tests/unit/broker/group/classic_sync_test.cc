@@ -26,7 +26,8 @@ TEST_F(GroupTest, AssignmentIsStoredBeforeAnybodyGetsIt) {
 TEST_F(GroupTest, SyncIsRefusedForGoodReasons) {
   EXPECT_EQ(sync("x", 1).error, ErrorCode::kUnknownMemberId);
   std::string id = new_id();
-  EXPECT_EQ(sync(id, 0).error, ErrorCode::kUnknownMemberId);  // given, not joined: the group is empty
+  EXPECT_EQ(sync(id, 0).error,
+            ErrorCode::kUnknownMemberId);  // given, not joined: the group is empty
   std::string a = stable_group();
   EXPECT_EQ(sync("x", 1).error, ErrorCode::kUnknownMemberId);
   EXPECT_EQ(sync(a, 0).error, ErrorCode::kIllegalGeneration);

@@ -1,5 +1,5 @@
-// A coordinator partition without a broker: a log in memory that commits when it is told to, and a clock
-// that moves by hand.
+// A coordinator partition without a broker: a log in memory that commits when it is told to, and a
+// clock that moves by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -84,8 +84,12 @@ class ManualEnvironment final : public coordinator::Environment {
  public:
   TimerWheel& timers() override { return wheel_; }
   uint64_t now_ns() override { return now_ns_; }
-  int64_t wall_ms() override { return 1'700'000'000'000 + static_cast<int64_t>(now_ns_ / 1'000'000); }
-  uint64_t random() override { return random_ = random_ * 6364136223846793005ull + 1442695040888963407ull; }
+  int64_t wall_ms() override {
+    return 1'700'000'000'000 + static_cast<int64_t>(now_ns_ / 1'000'000);
+  }
+  uint64_t random() override {
+    return random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;
+  }
   void advance_to(uint64_t now_ns) {
     now_ns_ = now_ns;
     wheel_.advance(now_ns);

@@ -38,8 +38,8 @@ class GroupTest : public CoordinatorTest {
     request.protocol_type = args.type;
     request.protocols = protocols;
     Joined& joined = joins_.emplace_back();
-    groups().join({.version = args.version, .client_id = "client", .client_host = "/127.0.0.1"}, request,
-                  joined);
+    groups().join({.version = args.version, .client_id = "client", .client_host = "/127.0.0.1"},
+                  request, joined);
     return joined;
   }
   // The id that the coordinator gives a new dynamic member.

@@ -235,17 +235,21 @@ TEST_F(OffsetsTest, CommitThatFitsInNoBatchIsRefused) {
 }
 
 TEST_F(OffsetsTest, MembershipIsCheckedBeforeACommit) {
-  EXPECT_EQ(commit_and_store({.generation = 1, .member_id = "x", .version = 9}), ErrorCode::kGroupIdNotFound);
-  EXPECT_EQ(commit_and_store({.generation = 1, .member_id = "x", .version = 8}), ErrorCode::kIllegalGeneration);
+  EXPECT_EQ(commit_and_store({.generation = 1, .member_id = "x", .version = 9}),
+            ErrorCode::kGroupIdNotFound);
+  EXPECT_EQ(commit_and_store({.generation = 1, .member_id = "x", .version = 8}),
+            ErrorCode::kIllegalGeneration);
   std::string a = stable_group();
-  EXPECT_EQ(commit_and_store({}), ErrorCode::kUnknownMemberId);  // no member, and the group is not empty
+  EXPECT_EQ(commit_and_store({}),
+            ErrorCode::kUnknownMemberId);  // no member, and the group is not empty
   EXPECT_EQ(commit_and_store({.generation = 1, .member_id = "x"}), ErrorCode::kUnknownMemberId);
   EXPECT_EQ(commit_and_store({.generation = 2, .member_id = a}), ErrorCode::kIllegalGeneration);
   EXPECT_EQ(commit_and_store({.generation = 1, .member_id = a, .instance_id = "i"}),
             ErrorCode::kUnknownMemberId);
   EXPECT_EQ(commit_and_store({.generation = 1, .member_id = a}), ErrorCode::kNone);
   join_dynamic();
-  EXPECT_EQ(commit_and_store({.generation = 1, .member_id = a}), ErrorCode::kNone);  // before revoking
+  EXPECT_EQ(commit_and_store({.generation = 1, .member_id = a}),
+            ErrorCode::kNone);  // before revoking
   join({.member_id = a});
   EXPECT_EQ(state(), GroupState::kCompletingRebalance);
   EXPECT_EQ(commit_and_store({.generation = 2, .member_id = a}), ErrorCode::kRebalanceInProgress);

@@ -22,10 +22,12 @@ TEST(JavaString, HashAndLengthAreThoseOfJava) {
   EXPECT_EQ(java_hash(""), 0);
   EXPECT_EQ(java_hash("a"), 97);
   EXPECT_EQ(java_hash("console-consumer-12345"), 158455506);
-  EXPECT_EQ(java_hash("\xC3\xA4\xC3\xB6\xC3\xBC"), 226986);                  // äöü
-  EXPECT_EQ(java_hash("\xF0\x9F\x98\x80"), 1772899);                         // U+1F600
+  EXPECT_EQ(java_hash("\xC3\xA4\xC3\xB6\xC3\xBC"), 226986);  // äöü
+  EXPECT_EQ(java_hash("\xF0\x9F\x98\x80"), 1772899);         // U+1F600
   EXPECT_EQ(java_hash("polygenelubricants"), INT32_MIN);
-  EXPECT_EQ(utf16_length("\xC3\xA4" "b\xF0\x9F\x98\x80"), 4u);
+  EXPECT_EQ(utf16_length("\xC3\xA4"
+                         "b\xF0\x9F\x98\x80"),
+            4u);
   EXPECT_EQ(java_hash("\xFF"), 0xFFFD);
   EXPECT_EQ(utf16_length("\xE2\x82"), 2u);
 }
@@ -45,17 +47,34 @@ TEST(GroupRecords, OffsetCommitIsAsKafkaWritesIt) {
                          .expire_timestamp = {},
                          .topic_id = {}};
   add_offset_commit(records, "g", "t", 3, offset);
-  EXPECT_EQ(hex(records.key(0)), "0001" "000167" "000174" "00000003");
+  EXPECT_EQ(hex(records.key(0)),
+            "0001"
+            "000167"
+            "000174"
+            "00000003");
   EXPECT_EQ(hex(*records.value(0)),
-            "0004" "0000000000000005" "00000002" "026d" "0000000000000102" "00");
+            "0004"
+            "0000000000000005"
+            "00000002"
+            "026d"
+            "0000000000000102"
+            "00");
   records.clear();
   offset.expire_timestamp = 9;
   add_offset_commit(records, "g", "t", 3, offset);
   EXPECT_EQ(hex(*records.value(0)),
-            "0001" "0000000000000005" "00016d" "0000000000000102" "0000000000000009");
+            "0001"
+            "0000000000000005"
+            "00016d"
+            "0000000000000102"
+            "0000000000000009");
   records.clear();
   add_offset_tombstone(records, "g", "t", 3);
-  EXPECT_EQ(hex(records.key(0)), "0001" "000167" "000174" "00000003");
+  EXPECT_EQ(hex(records.key(0)),
+            "0001"
+            "000167"
+            "000174"
+            "00000003");
   EXPECT_FALSE(records.value(0));
 }
 
@@ -63,7 +82,9 @@ TEST_F(GroupTest, GroupMetadataIsAsKafkaWritesIt) {
   stable_group({.instance_id = "i", .protocols = {{"range", "R"}}});
   RecordBuffer records;
   add_group_metadata(records, *groups().find("g"));
-  EXPECT_EQ(hex(records.key(0)), "0002" "000167");
+  EXPECT_EQ(hex(records.key(0)),
+            "0002"
+            "000167");
   proto::Arena arena(1 << 16);
   Bytes bytes = *records.value(0);
   EXPECT_EQ(load_be<int16_t>(bytes.data()), 3);
@@ -93,12 +114,14 @@ struct OtherKey : proto::GroupMetadataKey {
 class ForeignLogTest : public GroupTest {
  protected:
   void add(const RecordBuffer& records, BatchKind how = {}) {
-    proto::BatchBuilder builder({.base_offset = disk.next_offset,
-                                 .codec = how.codec,
-                                 .producer_id = how.producer_id,
-                                 .producer_epoch = static_cast<int16_t>(how.producer_id < 0 ? -1 : 0),
-                                 .transactional = how.producer_id >= 0});
-    for (size_t i = 0; i < records.count(); ++i) builder.append(1, records.key(i), records.value(i));
+    proto::BatchBuilder builder(
+        {.base_offset = disk.next_offset,
+         .codec = how.codec,
+         .producer_id = how.producer_id,
+         .producer_epoch = static_cast<int16_t>(how.producer_id < 0 ? -1 : 0),
+         .transactional = how.producer_id >= 0});
+    for (size_t i = 0; i < records.count(); ++i)
+      builder.append(1, records.key(i), records.value(i));
     add_batch([&](auto& out) { ASSERT_TRUE(builder.build(out)); });
   }
   void end_transaction(int64_t producer_id, bool commit) {
@@ -129,7 +152,8 @@ class ForeignLogTest : public GroupTest {
 TEST_F(ForeignLogTest, OldFormsOfOffsets) {
   RecordBuffer records;
   records.add(proto::LegacyOffsetCommitKey{.group = "g", .topic = "legacy", .partition = 0},
-              proto::LegacyOffsetCommitValue{.offset = 11, .metadata = "x", .commit_timestamp = 1}, 0);
+              proto::LegacyOffsetCommitValue{.offset = 11, .metadata = "x", .commit_timestamp = 1},
+              0);
   for (int16_t version = 0; version <= 4; ++version) {
     records.add(proto::OffsetCommitKey{.group = "g", .topic = "t", .partition = version},
                 proto::OffsetCommitValue{.offset = 100 + version, .metadata = "y"}, version);

@@ -94,7 +94,8 @@ TEST_F(GroupTest, ReplacementThatCannotBeStoredIsTakenBack) {
 }
 
 TEST_F(GroupTest, AbsentStaticMemberStaysUntilItsSessionEnds) {
-  std::string a = stable_group({.instance_id = "one", .session_ms = 50'000, .rebalance_ms = 10'000});
+  std::string a =
+      stable_group({.instance_id = "one", .session_ms = 50'000, .rebalance_ms = 10'000});
   Joined& b = join_dynamic({.rebalance_ms = 10'000});
   pass_ms(10'001);  // the rebalance goes on without it, and keeps it
   ASSERT_TRUE(b.answered);
