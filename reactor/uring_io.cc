@@ -188,7 +188,11 @@ void UringIo::enter(std::optional<uint64_t> deadline_ns) {
         "io_uring_enter");
 }
 
+// Ends when asking again gave nothing, whatever the flags say: the kernel queues deferred work first
+// and raises IORING_SQ_TASKRUN after that, so the flag of work that was just taken may be raised late,
+// and then stays up until there is new work.
 void UringIo::drain() {
+  bool asked = false;
   for (unsigned handled = 0; handled < kDrainBudget;) {
     unsigned head;
     unsigned count = 0;
@@ -201,6 +205,8 @@ void UringIo::drain() {
     handled += count;
     maybe_more_ = count >= kKernelBatch;
     if (!maybe_more_ && !kernel_has_more()) return;
+    if (asked && count == 0) return;
+    asked = true;
     io_uring_get_events(&ring_);
   }
 }
