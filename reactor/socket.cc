@@ -67,6 +67,7 @@ void SendQueue::drive() {
   driving_ = true;
   quota_ = turn_quota_;
   pop_finished();
+  file_sent_ = false;
   while (!end_if_aborted() && !pieces_.empty() && step()) {
   }
   driving_ = false;
@@ -99,13 +100,14 @@ size_t SendQueue::gather(bool& file_follows) {
 bool SendQueue::send_bytes() {
   bool file_follows = false;
   size_t count = gather(file_follows);
-  if (!file_follows) {
+  // The few bytes behind a file's range go out at once: by the ring they would cost another turn.
+  if (!file_follows && !file_sent_) {
     send_.pieces = vectors_.data();
     send_.count = static_cast<int>(count);
     loop_.io().send(socket_, send_);
     return false;
   }
-  int64_t sent = loop_.io().try_send(socket_, vectors_.data(), static_cast<int>(count), true);
+  int64_t sent = loop_.io().try_send(socket_, vectors_.data(), static_cast<int>(count), file_follows);
   if (sent == -EAGAIN) {
     wait_writable();
     return false;
@@ -147,6 +149,7 @@ bool SendQueue::sent_by_file(int64_t result, uint64_t asked) {
   }
   auto sent = static_cast<uint64_t>(result);
   counters_.sendfile_bytes += sent;
+  file_sent_ = true;
   quota_ -= std::min<uint64_t>(quota_, sent);
   advance(sent);
   if (sent == asked) return true;

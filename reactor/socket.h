@@ -3,6 +3,7 @@
 //
 //   bytes alone            -> Io::send, submitted with the turn's system call; the bytes of all replies
 //                             that wait go out together
+//   bytes behind a file's range -> inline send
 //   bytes before a file    -> inline send, held back (MSG_MORE) until the file's first bytes follow
 //   a range in the page cache -> inline sendfile up to a quota a turn, then the next turn
 //   any other range        -> read off the shard's path into a pooled buffer, then sent from there
@@ -108,6 +109,7 @@ class SendQueue {
   bool failed_ = false;
   bool aborted_ = false;
   bool driving_ = false;
+  bool file_sent_ = false;      // in the drive under way
   bool telling_apart_ = false;  // sendfile failed; the read under way says whose fault it is
   size_t turn_quota_;
   size_t quota_ = 0;  // file bytes this turn may still take
