@@ -223,9 +223,10 @@ void fill(Request& request, const FetchState& fetch, const FetchSlot& slot,
   data.log_start_offset = slot.log_start_offset;
   data.diverging_epoch = {slot.diverging.leader_epoch, slot.diverging.end_offset};
   data.current_leader = {proto::BrokerId(slot.leader_id), slot.leader_epoch};
-  // Null says "not asked for"; an error has the empty list, as in Apache Kafka.
-  bool not_asked = fetch.asked->isolation_level != kReadCommitted && slot.error == ErrorCode::kNone;
-  if (not_asked) data.aborted_transactions = std::nullopt;
+  // An empty list where nothing is aborted and where the partition was refused; null, "not looked up", in
+  // every other case: Apache Kafka's choice.
+  bool looked_up = fetch.asked->isolation_level == kReadCommitted && slot.error == ErrorCode::kNone;
+  if (slot.shard != kNoShard && !looked_up) data.aborted_transactions = std::nullopt;
   if (slot.send_bytes == 0) {
     // Zero bytes, not null: librdkafka sees no end of a partition otherwise.
     data.records = proto::Records::of({});
