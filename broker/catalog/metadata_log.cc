@@ -160,6 +160,10 @@ class Opener {
       return fail(fmt::format("{}: the log starts at offset {} and no snapshot reaches up to it",
                               directory(), log().log_start_offset()));
     }
+    if (from > log().next_offset()) {
+      return fail(fmt::format("{}: the log ends at offset {}, before its snapshot at {}", directory(),
+                              log().next_offset(), from));
+    }
     auto read = log().for_each_batch(from, [&](Bytes batch) {
       outcome = replay_.apply_batch(batch);
       return outcome.has_value();

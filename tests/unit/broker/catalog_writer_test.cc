@@ -31,7 +31,25 @@ class CatalogWriterTest : public ::testing::Test {
  protected:
   static constexpr int kShards = 3;
 
-  void start() {
+  std::filesystem::path data() const { return std::filesystem::path(directory_.path()) / "data"; }
+  std::filesystem::path metadata() const { return data() / "__cluster_metadata-0"; }
+  // As Apache Kafka leaves it, without a log. leader_epoch 0: formatted and never started.
+  void make_kafka_directory(int leader_epoch) {
+    std::filesystem::create_directories(metadata());
+    std::ofstream(data() / "meta.properties") << "version=1\nnode.id=1\n"
+                                                 "cluster.id=MkU3OEVBNTcwNTJENDM2Qg\n"
+                                                 "directory.id=eyMmjR33a8sq-OMoU6vPQw\n";
+    if (leader_epoch == 0) return;
+    std::ofstream(metadata() / "quorum-state")
+        << R"({"clusterId":"","leaderId":1,"leaderEpoch":)" << leader_epoch
+        << R"(,"votedId":-1,"appliedOffset":0,"currentVoters":[{"voterId":1}],"data_version":0})";
+    std::ofstream(metadata() / "partition.metadata") << "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ";
+  }
+  void put(const std::string& golden, const std::string& name) {
+    std::filesystem::copy_file("tests/golden/metadata/" + golden, metadata() / name);
+  }
+
+  Result<std::unique_ptr<Server>, std::string> open_server() {
     config_.log_dir = directory_.path() + "/data";
     config_.listeners = {{.name = "PLAINTEXT", .bind = {"127.0.0.1", 0}}};
     std::vector<Io*> ios;
@@ -39,7 +57,14 @@ class CatalogWriterTest : public ::testing::Test {
       ios_.push_back(std::make_unique<test::PollIo>());
       ios.push_back(ios_.back().get());
     }
-    auto opened = Server::open(config_, ios, {.load_in_threads = false, .shuffle = true});
+    return Server::open(config_, ios, {.load_in_threads = false, .shuffle = true});
+  }
+  std::string start_error() {
+    auto opened = open_server();
+    return opened ? "(none)" : opened.error();
+  }
+  void start() {
+    auto opened = open_server();
     ASSERT_TRUE(opened.has_value()) << opened.error();
     server_ = std::move(*opened);
   }
@@ -231,18 +256,9 @@ TEST_F(CatalogWriterTest, ProducerIdsAreNeverGivenTwice) {
 }
 
 TEST_F(CatalogWriterTest, TakesOverADirectoryOfApacheKafka) {
-  namespace fs = std::filesystem;
-  fs::path metadata = fs::path(directory_.path()) / "data" / "__cluster_metadata-0";
-  fs::create_directories(metadata);
-  fs::copy_file("tests/golden/metadata/apache_kafka_4.4.0.log", metadata / "00000000000000000000.log");
-  fs::copy_file("tests/golden/metadata/apache_kafka_4.4.0_bootstrap.checkpoint",
-                metadata / "00000000000000000000-0000000000.checkpoint");
-  std::ofstream(metadata / "quorum-state")
-      << R"({"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,)"
-         R"("currentVoters":[{"voterId":1}],"data_version":0})";
-  std::ofstream(metadata / "partition.metadata") << "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ";
-  std::ofstream(metadata.parent_path() / "meta.properties")
-      << "version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\ndirectory.id=eyMmjR33a8sq-OMoU6vPQw\n";
+  make_kafka_directory(1);
+  put("apache_kafka_4.4.0.log", "00000000000000000000.log");
+  put("apache_kafka_4.4.0_bootstrap.checkpoint", "00000000000000000000-0000000000.checkpoint");
   start();
   const TopicInfo* orders = topic("orders");
   ASSERT_NE(orders, nullptr);
@@ -263,19 +279,61 @@ TEST_F(CatalogWriterTest, TakesOverADirectoryOfApacheKafka) {
 }
 
 TEST_F(CatalogWriterTest, StartsAFormattedDirectoryOfApacheKafka) {
-  namespace fs = std::filesystem;
-  fs::path metadata = fs::path(directory_.path()) / "data" / "__cluster_metadata-0";
-  fs::create_directories(metadata);
-  fs::copy_file("tests/golden/metadata/apache_kafka_4.4.0_bootstrap.checkpoint",
-                metadata / "00000000000000000000-0000000000.checkpoint");
-  std::ofstream(metadata.parent_path() / "meta.properties")
-      << "version=1\nnode.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\ndirectory.id=eyMmjR33a8sq-OMoU6vPQw\n";
+  make_kafka_directory(0);
+  put("apache_kafka_4.4.0_bootstrap.checkpoint", "00000000000000000000-0000000000.checkpoint");
   start();
   EXPECT_EQ(writer().state().features().at("metadata.version"), 33);
   EXPECT_EQ(writer().state().features().at("transaction.version"), 2);
   EXPECT_EQ(create("t", 1).topic.error, ErrorCode::kNone);
   restart();
   EXPECT_NE(topic("t"), nullptr);
+}
+
+// "name id partitions config...": what a start has read.
+std::vector<std::string> told(const CatalogSnapshot& snapshot) {
+  std::vector<std::string> lines;
+  for (const auto& [name, topic] : snapshot.topics()) {
+    std::string line = name + " " + topic->id.to_string();
+    for (const PartitionInfo& p : topic->partitions) line += " " + std::to_string(p.partition_epoch);
+    for (const auto& [key, value] : topic->config) line += " " + key + "=" + value;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST_F(CatalogWriterTest, ASnapshotAndTheRestOfTheLogSayWhatTheWholeLogSays) {
+  make_kafka_directory(2);
+  put("apache_kafka_4.4.0_snapshots.log", "00000000000000000000.log");
+  start();
+  std::vector<std::string> by_log = told(*server_->shard(0).catalog);
+  int64_t end = writer().state().end_offset();
+  int64_t next_producer_id = writer().state().next_producer_id();
+  stop();
+  std::filesystem::remove_all(data());
+  make_kafka_directory(2);
+  put("apache_kafka_4.4.0_snapshots.log", "00000000000000000000.log");
+  put("apache_kafka_4.4.0_251-2.checkpoint", "00000000000000000251-0000000002.checkpoint");
+  start();
+  EXPECT_EQ(by_log.size(), 7u);
+  EXPECT_EQ(told(*server_->shard(0).catalog), by_log);
+  EXPECT_EQ(writer().state().end_offset(), end);
+  EXPECT_EQ(writer().state().next_producer_id(), next_producer_id);
+}
+
+TEST_F(CatalogWriterTest, RefusesALogThatEndsBeforeItsSnapshot) {
+  make_kafka_directory(2);
+  put("apache_kafka_4.4.0_251-2.checkpoint", "00000000000000000251-0000000002.checkpoint");
+  std::string error = start_error();
+  EXPECT_NE(error.find("the log ends at offset 0, before its snapshot at 251"), std::string::npos)
+      << error;
+}
+
+TEST_F(CatalogWriterTest, RefusesALeaderEpochThatNobodyVotedFor) {
+  make_kafka_directory(1);
+  put("apache_kafka_4.4.0_snapshots.log", "00000000000000000000.log");
+  std::string error = start_error();
+  EXPECT_NE(error.find("the log has leader epoch 2, but quorum-state says 1"), std::string::npos)
+      << error;
 }
 
 }  // namespace
