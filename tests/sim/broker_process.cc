@@ -32,7 +32,7 @@ broker::BrokerConfig sim_config(World& world, int shards) {
   auto config = broker::load_config(sources, notices);
   CHECK(config.has_value(), "the simulation's configuration is valid");
   // Below what the configuration keys allow, so that segments roll all the time.
-  config->log_defaults.segment_bytes = static_cast<int32_t>(uint64_t{1} << world.between(14, 19));
+  config->log_defaults.segment_bytes = static_cast<int32_t>(uint64_t{1} << world.between(16, 19));
   config->log_defaults.index_interval_bytes = static_cast<int32_t>(world.between(256, 4096));
   config->offsets_topic_segment_bytes = static_cast<int32_t>(uint64_t{1} << world.between(13, 18));
   return *config;

@@ -46,7 +46,7 @@ void Committer::work() {
 }
 
 void Committer::next() {
-  later(world_.latency(15 * kMilli, 1 * kSecond), [this] {
+  later(world_.latency(60 * kMilli, 2 * kSecond), [this] {
     if (!context_.producing) return;
     if (world_.chance(0.4))
       fetch();

@@ -125,7 +125,7 @@ bool Consumer::on_records(int32_t partition, Bytes records, int64_t high_waterma
   Position& at = positions_[static_cast<size_t>(partition)];
   auto batches = read_batches(records);
   if (!batches) {
-    bug(fmt::format("partition {} at offset {}: damaged records", partition, at.next));
+    bug(fmt::format("partition {} at offset {}: {}", partition, at.next, batches.error()));
     return false;
   }
   for (const FetchedBatch& batch : *batches) {

@@ -26,7 +26,7 @@ void PlainProducer::produce() {
   if (!context_.producing) return;
   if (link_.unanswered() < kMaxInFlight)
     send(static_cast<int32_t>(world_.below(next_.size())));
-  later(world_.latency(20 * kMilli, 600 * kMilli), [this] { produce(); });
+  later(world_.latency(70 * kMilli, 2 * kSecond), [this] { produce(); });
 }
 
 void PlainProducer::send(int32_t partition) {

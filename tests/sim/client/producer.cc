@@ -83,7 +83,7 @@ void Producer::produce() {
     which.push_back(partitions_[index].unanswered.size() - 1);
   }
   if (!partitions.empty()) send(partitions, which);
-  later(world_.latency(15 * kMilli, 800 * kMilli), [this] { produce(); });
+  later(world_.latency(50 * kMilli, 2 * kSecond), [this] { produce(); });
 }
 
 void Producer::make_batch(int32_t partition) {

@@ -1,5 +1,7 @@
 #include "tests/sim/client/records.h"
 
+#include <fmt/format.h>
+
 namespace pelton::sim {
 namespace {
 
@@ -31,12 +33,17 @@ std::optional<RecordId> read_record_value(Bytes value) {
   return id;
 }
 
-std::optional<std::vector<FetchedBatch>> read_batches(Bytes bytes) {
+Result<std::vector<FetchedBatch>, std::string> read_batches(Bytes bytes) {
   std::vector<FetchedBatch> batches;
   proto::BatchIterator walk(bytes);
   while (auto view = walk.next()) {
+    auto wrong = [&](std::string_view what) {
+      return std::unexpected(fmt::format("{} in the batch of {} bytes at byte {} of {}, base offset {}", what,
+                                         view->size(), walk.position() - view->size(), bytes.size(),
+                                         view->base_offset()));
+    };
     auto batch = proto::validate(view->bytes().first(view->size()), {.origin = proto::BatchOrigin::kLog});
-    if (!batch) return std::nullopt;
+    if (!batch) return wrong(to_string(batch.error()));
     FetchedBatch& fetched = batches.emplace_back();
     fetched.base_offset = batch->base_offset();
     fetched.next_offset = batch->next_offset();
@@ -44,14 +51,16 @@ std::optional<std::vector<FetchedBatch>> read_batches(Bytes bytes) {
     proto::RecordView record;
     while (records.next(record)) {
       auto id = record.value ? read_record_value(*record.value) : std::nullopt;
-      if (!id) return std::nullopt;
+      if (!id) return wrong("a value that nobody sent");
       fetched.records.push_back(*id);
     }
-    if (!records.status()) return std::nullopt;
+    if (!records.status()) return wrong(to_string(records.status().error()));
     if (fetched.next_offset - fetched.base_offset != static_cast<int64_t>(fetched.records.size()))
-      return std::nullopt;
+      return wrong("fewer records than offsets");
   }
-  if (walk.error()) return std::nullopt;
+  if (walk.error())
+    return std::unexpected(fmt::format("{} at byte {} of {}", to_string(*walk.error()), walk.position(),
+                                       bytes.size()));
   return batches;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "proto/batch_builder.h"
@@ -20,7 +21,7 @@ struct FetchedBatch {
   int64_t next_offset = 0;
   std::vector<RecordId> records;
 };
-// nullopt: a batch that no broker may hand out. A batch cut at the end is left out.
-std::optional<std::vector<FetchedBatch>> read_batches(Bytes bytes);
+// The error says what no broker may hand out. A batch cut at the end is left out.
+Result<std::vector<FetchedBatch>, std::string> read_batches(Bytes bytes);
 
 }  // namespace pelton::sim

@@ -34,7 +34,7 @@ void Verifier::fetch() {
                              log_.size()));
     const auto& data = response.responses[0].partitions[0];
     auto batches = read_batches(data.records.bytes);
-    if (!batches) return bug("damaged records");
+    if (!batches) return bug(batches.error());
     for (const FetchedBatch& batch : *batches) {
       if (batch.base_offset != static_cast<int64_t>(log_.size()))
         return bug(fmt::format("{}-{}: a batch at {} where {} is due", model_.topics()[topic_].name,

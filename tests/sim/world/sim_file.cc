@@ -63,11 +63,22 @@ SyncPromise SimFile::begin_sync() const {
 }
 
 void SimFile::finish_sync(const SyncPromise& promise) {
-  for (const auto& block : promise.blocks) set_durable_block(block.number, block.content);
+  set_durable_size(promise);
+  for (const auto& block : promise.blocks) {
+    uint64_t& on_device = durable_written_[block.number];
+    if (on_device >= block.written) continue;
+    on_device = block.written;
+    set_durable_block(block.number, block.content);
+  }
+  drop_sync(promise);
+}
+
+void SimFile::set_durable_size(const SyncPromise& promise) {
+  if (promise.size_written <= durable_size_written_) return;
+  durable_size_written_ = promise.size_written;
+  durable_size_ = promise.size;
   // What lay beyond a shorter size is given back to the device.
   if (promise.size < durable_.size()) durable_.resize(promise.size);
-  durable_size_ = promise.size;
-  drop_sync(promise);
 }
 
 void SimFile::drop_sync(const SyncPromise& promise) {

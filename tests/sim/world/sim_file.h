@@ -63,6 +63,7 @@ class SimFile {
  private:
   std::string block_of(const std::string& bytes, uint64_t number) const;
   void set_durable_block(uint64_t number, const std::string& content);
+  void set_durable_size(const SyncPromise& promise);
   void touch(uint64_t from, uint64_t to);
 
   uint64_t id_;
@@ -73,6 +74,9 @@ class SimFile {
   std::map<uint64_t, uint64_t> dirty_;  // block -> the last write that touched it
   uint64_t size_written_ = 0;           // the last write that changed the size; 0 = the size is durable
   uint64_t writes_ = 0;
+  // Syncs may end in another order than they began: which write the device has of a block, of the size.
+  std::map<uint64_t, uint64_t> durable_written_;
+  uint64_t durable_size_written_ = 0;
 };
 
 }  // namespace pelton::sim

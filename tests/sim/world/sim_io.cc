@@ -91,20 +91,12 @@ void SimIo::deliver_accepted(Acceptor& acceptor) {
   while (!acceptor.stopping && !network_.listener(acceptor.listener).waiting.empty()) {
     auto connection = network_.listener(acceptor.listener).waiting.front();
     network_.listener(acceptor.listener).waiting.pop_front();
-    adopt(connection, acceptor);
+    world_.trace("accept", connection->id());
+    acceptor.op->done.set_result(network_.accepted(connection));
+    acceptor.op->done.run();
+    acceptor.op->done.mark_started();
   }
   if (acceptor.stopping) finish_accept(acceptor);
-}
-
-void SimIo::adopt(const SimNetwork::ConnectionPtr& connection, Acceptor& acceptor) {
-  SocketFd fd = network_.next_fd();
-  sockets_[fd].connection = connection;
-  connection->watch(Side::kServer, [this, fd] { touch(fd); });
-  network_.accepted(connection);
-  world_.trace("accept", connection->id());
-  acceptor.op->done.set_result(fd);
-  acceptor.op->done.run();
-  acceptor.op->done.mark_started();
 }
 
 void SimIo::stop_accept(AcceptOp& op) {
@@ -130,8 +122,21 @@ void SimIo::finish_accept(Acceptor& acceptor) {
 
 SimIo::Socket& SimIo::socket(SocketFd fd) {
   auto found = sockets_.find(fd);
-  CHECK(found != sockets_.end(), "a socket that is not open");
-  return found->second;
+  if (found != sockets_.end()) return found->second;
+  auto connection = network_.served(fd);
+  CHECK(connection != nullptr, "a socket that is not open");
+  network_.used_by(fd, this, [this, fd] { leave(fd); });
+  connection->watch(Side::kServer, [this, fd] { touch(fd); });
+  Socket& made = sockets_[fd];
+  made.connection = std::move(connection);
+  return made;
+}
+
+void SimIo::leave(SocketFd fd) {
+  const Socket& left = sockets_.at(fd);
+  CHECK(left.recv == nullptr && left.send == nullptr && left.writable == nullptr,
+        "a socket moves to another shard with operations under way");
+  sockets_.erase(fd);
 }
 
 Result<SocketAddress> SimIo::local_address(SocketFd fd) {
@@ -248,6 +253,7 @@ void SimIo::close(SocketFd fd) {
   else
     at.connection->close(Side::kServer);
   sockets_.erase(fd);
+  network_.closed(fd);
 }
 
 // ---------------------------------------------------------------- files

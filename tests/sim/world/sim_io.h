@@ -78,13 +78,14 @@ class SimIo : public Io {
   };
 
   Socket& socket(SocketFd fd);
+  // Another shard works with the socket from now on.
+  void leave(SocketFd fd);
   void touch(SocketFd fd);
   void attempt(Socket& at);
   void attempt_recv(Socket& at);
   void attempt_send(Socket& at);
   void poll_acceptors();
   void deliver_accepted(Acceptor& acceptor);
-  void adopt(const SimNetwork::ConnectionPtr& connection, Acceptor& acceptor);
   void finish_accept(Acceptor& acceptor);
   void start_sync(SimDisk::Sync sync, Op& op, uint64_t id);
   void end(Completion& completion, int64_t result);

@@ -1,6 +1,7 @@
 #include "tests/sim/world/sim_network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "reactor/base/check.h"
@@ -52,24 +53,34 @@ void SimNetwork::arrive(const ConnectionPtr& connection, uint16_t port) {
   if (chosen->changed) chosen->changed();
 }
 
-void SimNetwork::forget_dead() {
-  std::erase_if(served_, [](const auto& each) {
-    auto connection = each.lock();
-    return !connection || connection->broken(Side::kServer);
-  });
+SocketFd SimNetwork::accepted(const ConnectionPtr& connection) {
+  SocketFd fd = next_fd();
+  served_[fd].connection = connection;
+  return fd;
+}
+
+SimNetwork::ConnectionPtr SimNetwork::served(SocketFd fd) const {
+  auto found = served_.find(fd);
+  return found == served_.end() ? nullptr : found->second.connection;
+}
+
+void SimNetwork::used_by(SocketFd fd, const void* shard, std::function<void()> leave) {
+  Served& socket = served_.at(fd);
+  if (socket.shard != nullptr && socket.shard != shard) socket.leave();
+  socket.shard = shard;
+  socket.leave = std::move(leave);
 }
 
 void SimNetwork::break_one() {
-  forget_dead();
   if (served_.empty()) return;
-  ConnectionPtr connection = served_[world_.below(served_.size())].lock();
+  auto chosen = std::next(served_.begin(), static_cast<ptrdiff_t>(world_.below(served_.size())));
+  ConnectionPtr connection = chosen->second.connection;
   connection->reset(world_.chance(0.5) ? Side::kClient : Side::kServer);
 }
 
 void SimNetwork::crash(CrashKind kind) {
   std::vector<ConnectionPtr> connections;
-  for (const auto& each : served_)
-    if (auto connection = each.lock()) connections.push_back(connection);
+  for (const auto& [fd, each] : served_) connections.push_back(each.connection);
   for (auto& [fd, each] : listeners_)
     connections.insert(connections.end(), each.waiting.begin(), each.waiting.end());
   served_.clear();

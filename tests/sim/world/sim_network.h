@@ -39,8 +39,13 @@ class SimNetwork {
   bool is_listener(SocketFd fd) const { return listeners_.contains(fd); }
   void close_listener(SocketFd fd);
   SocketFd next_fd() { return next_fd_++; }
-  // A connection was taken by the broker.
-  void accepted(const ConnectionPtr& connection) { served_.push_back(connection); }
+  // Connected sockets of the broker's process, by descriptor; each is used by one shard at a time.
+  SocketFd accepted(const ConnectionPtr& connection);
+  // nullptr: not open.
+  ConnectionPtr served(SocketFd fd) const;
+  // `leave` runs when another shard takes the socket over.
+  void used_by(SocketFd fd, const void* shard, std::function<void()> leave);
+  void closed(SocketFd fd) { served_.erase(fd); }
 
   // --- the clients' side ---
   // A connection under way: sends at once, breaks when nobody listens.
@@ -54,11 +59,16 @@ class SimNetwork {
 
  private:
   void arrive(const ConnectionPtr& connection, uint16_t port);
-  void forget_dead();
+
+  struct Served {
+    ConnectionPtr connection;
+    const void* shard = nullptr;
+    std::function<void()> leave;
+  };
 
   World& world_;
   std::map<SocketFd, Listener> listeners_;
-  std::vector<std::weak_ptr<SimConnection>> served_;
+  std::map<SocketFd, Served> served_;
   uint64_t next_connection_ = 1;
   SocketFd next_fd_ = 1'000'000;  // far from the disk's descriptors: mixing them up shows
   uint16_t next_port_ = 40'000;
