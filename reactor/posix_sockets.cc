@@ -78,16 +78,24 @@ bool set_option(int fd, int level, int option, int value) {
   return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-Result<SocketFd> listen_raw(RawAddress raw, int backlog, ListenerMode mode, bool dual_stack) {
+// A shared port must be shared from the first socket on. When the kernel is to pick one, though, it must
+// not pick one that strangers share: sharing starts after that.
+bool bind_shared(int fd, RawAddress& raw, bool port_is_given) {
+  auto share = [fd] { return set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1); };
+  if (!port_is_given) return ::bind(fd, raw.get(), raw.length) == 0 && share();
+  return set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && share() &&
+         ::bind(fd, raw.get(), raw.length) == 0;
+}
+
+Result<SocketFd> listen_raw(RawAddress raw, bool port_is_given, int backlog, ListenerMode mode,
+                            bool dual_stack) {
   int type = SOCK_STREAM | SOCK_CLOEXEC | (mode == ListenerMode::kNonBlocking ? SOCK_NONBLOCK : 0);
   int fd = ::socket(raw.storage.ss_family, type, 0);
   if (fd < 0) return last_sys_error();
   bool v6 = raw.storage.ss_family == AF_INET6;
-  bool ready = set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
-               set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) &&
-               set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) &&
+  bool ready = set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) &&
                (!v6 || set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, dual_stack ? 0 : 1)) &&
-               ::bind(fd, raw.get(), raw.length) == 0 && ::listen(fd, backlog) == 0;
+               bind_shared(fd, raw, port_is_given) && ::listen(fd, backlog) == 0;
   if (ready) return fd;
   int error = errno;
   ::close(fd);
@@ -97,14 +105,15 @@ Result<SocketFd> listen_raw(RawAddress raw, int backlog, ListenerMode mode, bool
 }  // namespace
 
 Result<SocketFd> listen(const SocketAddress& address, int backlog, ListenerMode mode) {
+  bool port_is_given = address.port != 0;
   if (!address.host.empty()) {
     Result<RawAddress> raw = parse(address);
     if (!raw) return std::unexpected(raw.error());
-    return listen_raw(*raw, backlog, mode, false);
+    return listen_raw(*raw, port_is_given, backlog, mode, false);
   }
-  Result<SocketFd> both = listen_raw(any_v6(address.port), backlog, mode, true);
+  Result<SocketFd> both = listen_raw(any_v6(address.port), port_is_given, backlog, mode, true);
   bool no_v6 = !both && (both.error().code == EAFNOSUPPORT || both.error().code == EADDRNOTAVAIL);
-  return no_v6 ? listen_raw(any_v4(address.port), backlog, mode, false) : both;
+  return no_v6 ? listen_raw(any_v4(address.port), port_is_given, backlog, mode, false) : both;
 }
 
 Result<SocketAddress> local_address(SocketFd socket) {

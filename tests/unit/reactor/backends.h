@@ -2,9 +2,13 @@
 // connection: a plain blocking client.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -21,49 +25,52 @@
 
 namespace pelton::test {
 
-struct Uring {
-  static std::unique_ptr<Io> make() {
-    UringOptions options;
-    options.receive_buffers = PollIo::kBuffers;  // few, so that tests can exhaust them
-    auto io = UringIo::create(options);
-    CHECK(io.has_value());
-    return std::move(*io);
-  }
+inline std::unique_ptr<Io> make_uring(UringOptions options) {
+  options.receive_buffers = PollIo::kBuffers;  // few, so that tests can exhaust them
+  auto io = UringIo::create(options);
+  CHECK(io.has_value());
+  return std::move(*io);
+}
+
+struct Backend {
+  const char* name;
+  std::unique_ptr<Io> (*make)();
 };
 
-struct UringProbe {  // without cachestat, and with a queue that overflows at once
-  static std::unique_ptr<Io> make() {
-    UringOptions options;
-    options.receive_buffers = PollIo::kBuffers;
-    options.force_cache_probe = true;
-    options.sq_entries = 2;
-    options.cq_entries = 4;
-    auto io = UringIo::create(options);
-    CHECK(io.has_value());
-    return std::move(*io);
-  }
+inline const Backend kBackends[] = {
+    {"Uring", [] { return make_uring({}); }},
+    // Without cachestat, and with queues that overflow at once.
+    {"TinyUring",
+     [] {
+       UringOptions options;
+       options.force_cache_probe = true;
+       options.sq_entries = 2;
+       options.cq_entries = 4;
+       return make_uring(options);
+     }},
+    {"Poll", []() -> std::unique_ptr<Io> { return std::make_unique<PollIo>(); }},
 };
 
-struct Poll {
-  static std::unique_ptr<Io> make() { return std::make_unique<PollIo>(); }
-};
-
-using Backends = testing::Types<Uring, UringProbe, Poll>;
+inline std::string name_of(const testing::TestParamInfo<Backend>& info) { return info.param.name; }
+// How a failed test shows its backend.
+inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
 
 // A blocking client with a time limit on everything.
 class Client {
  public:
   explicit Client(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    timeval limit{10, 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     int small = 64 * 1024;  // full soon
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK(::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+    int failed = ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to);
+    CHECK(failed == 0, ::strerrorname_np(errno));
+    // Not before: with a limit, a stopped and continued process gets EINTR from connect.
+    timeval limit{10, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -71,7 +78,11 @@ class Client {
 
   int fd() const { return fd_; }
   void send(std::string_view text) {
-    CHECK(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+    while (!text.empty()) {
+      ssize_t sent = ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
+      CHECK(sent > 0 || errno == EINTR, ::strerrorname_np(errno));
+      if (sent > 0) text.remove_prefix(static_cast<size_t>(sent));
+    }
   }
   // What is there without waiting.
   std::string take(size_t most) {
@@ -86,6 +97,7 @@ class Client {
     size_t have = 0;
     while (have < count) {
       ssize_t got = ::recv(fd_, text.data() + have, count - have, 0);
+      if (got < 0 && errno == EINTR) continue;
       if (got <= 0) break;
       have += static_cast<size_t>(got);
     }

@@ -1,6 +1,7 @@
 // One suite for every backend on a real kernel.
 #include "reactor/io.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <string>
@@ -22,8 +23,7 @@ using test::Results;
 
 constexpr uint64_t kSecond = 1'000'000'000;
 
-template <class Backend>
-class IoTest : public testing::Test {
+class IoTest : public testing::TestWithParam<test::Backend> {
  protected:
   ~IoTest() override {
     for (int fd : fds_) io_->close(fd);
@@ -109,58 +109,58 @@ class IoTest : public testing::Test {
   }
 
   test::TempDir dir_;
-  std::unique_ptr<Io> io_ = Backend::make();
+  std::unique_ptr<Io> io_ = GetParam().make();
   std::vector<int> fds_;
 };
 
-TYPED_TEST_SUITE(IoTest, test::Backends);
+INSTANTIATE_TEST_SUITE_P(Every, IoTest, testing::ValuesIn(test::kBackends), test::name_of);
 
-TYPED_TEST(IoTest, ClockAndRandomness) {
-  uint64_t before = this->io_->now_ns();
-  EXPECT_GE(this->io_->now_ns(), before);
-  EXPECT_GT(this->io_->wall_ms(), 1'600'000'000'000);
-  EXPECT_NE(this->io_->random(), this->io_->random());
+TEST_P(IoTest, ClockAndRandomness) {
+  uint64_t before = io_->now_ns();
+  EXPECT_GE(io_->now_ns(), before);
+  EXPECT_GT(io_->wall_ms(), 1'600'000'000'000);
+  EXPECT_NE(io_->random(), io_->random());
 }
 
-TYPED_TEST(IoTest, PollEndsAtItsDeadline) {
+TEST_P(IoTest, PollEndsAtItsDeadline) {
   ReadyList ready;
-  this->io_->poll(ready, 0);
-  uint64_t deadline = this->io_->now_ns() + 30'000'000;
-  this->io_->poll(ready, deadline);
-  EXPECT_GE(this->io_->now_ns() + 100'000, deadline);
-  EXPECT_LT(this->io_->now_ns(), deadline + 5 * kSecond);
+  io_->poll(ready, 0);
+  uint64_t deadline = io_->now_ns() + 30'000'000;
+  io_->poll(ready, deadline);
+  EXPECT_GE(io_->now_ns() + 100'000, deadline);
+  EXPECT_LT(io_->now_ns(), deadline + 5 * kSecond);
   EXPECT_TRUE(ready.empty());
 }
 
-TYPED_TEST(IoTest, WakeEndsAnEndlessPoll) {
+TEST_P(IoTest, WakeEndsAnEndlessPoll) {
   for (int round = 0; round < 3; ++round) {
     std::atomic<bool> woke = false;
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       woke = true;
-      this->io_->wake();
+      io_->wake();
     });
     ReadyList ready;
-    while (!woke) this->io_->poll(ready, std::nullopt);
+    while (!woke) io_->poll(ready, std::nullopt);
     other.join();
     EXPECT_TRUE(ready.empty());
   }
 }
 
-TYPED_TEST(IoTest, AWakeBeforeThePollIsKept) {
-  this->io_->wake();
+TEST_P(IoTest, AWakeBeforeThePollIsKept) {
+  io_->wake();
   ReadyList ready;
-  this->io_->poll(ready, std::nullopt);  // would hang
+  io_->poll(ready, std::nullopt);  // would hang
 }
 
-TYPED_TEST(IoTest, AcceptsSeveralConnections) {
-  SocketFd listener = this->listen();
+TEST_P(IoTest, AcceptsSeveralConnections) {
+  SocketFd listener = listen();
   Results accepted;
   AcceptOp op(accepted.completion());
-  this->io_->accept(listener, op);
+  io_->accept(listener, op);
   std::deque<Client> clients;
-  for (int i = 0; i < 10; ++i) clients.emplace_back(this->port_of(listener));
-  this->turn_until([&] { return accepted.list.size() >= 10; });
+  for (int i = 0; i < 10; ++i) clients.emplace_back(port_of(listener));
+  turn_until([&] { return accepted.list.size() >= 10; });
   for (int32_t fd : accepted.list) {
     ASSERT_GE(fd, 0);
     int no_delay = 0;
@@ -169,17 +169,17 @@ TYPED_TEST(IoTest, AcceptsSeveralConnections) {
     EXPECT_EQ(no_delay, 1);
     EXPECT_NE(::fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
     EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
-    this->io_->close(fd);
+    io_->close(fd);
   }
-  this->io_->stop_accept(op);
-  this->turn_until([&] { return accepted.list.size() >= 11; });
+  io_->stop_accept(op);
+  turn_until([&] { return accepted.list.size() >= 11; });
   EXPECT_EQ(accepted.last(), -ECANCELED);
   EXPECT_FALSE(op.done.pending());
 }
 
-TYPED_TEST(IoTest, AnAcceptErrorIsToldAndAcceptingGoesOn) {
-  SocketFd listener = this->listen();
-  Client client(this->port_of(listener));
+TEST_P(IoTest, AnAcceptErrorIsToldAndAcceptingGoesOn) {
+  SocketFd listener = listen();
+  Client client(port_of(listener));
   int free_fd = ::dup(listener);
   ::close(free_fd);
   rlimit before;
@@ -188,18 +188,18 @@ TYPED_TEST(IoTest, AnAcceptErrorIsToldAndAcceptingGoesOn) {
   ::setrlimit(RLIMIT_NOFILE, &full);
   Results accepted;
   AcceptOp op(accepted.completion());
-  this->io_->accept(listener, op);
-  this->turn_until([&] { return !accepted.empty(); });
+  io_->accept(listener, op);
+  turn_until([&] { return !accepted.empty(); });
   ::setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_EQ(accepted.list.front(), -EMFILE);
   EXPECT_LT(accepted.list.size(), 10u) << "must not spin";
-  this->turn_until([&] { return accepted.last() >= 0; });
-  this->io_->close(accepted.last());
-  this->io_->stop_accept(op);
-  this->turn_until([&] { return accepted.last() == -ECANCELED; });
+  turn_until([&] { return accepted.last() >= 0; });
+  io_->close(accepted.last());
+  io_->stop_accept(op);
+  turn_until([&] { return accepted.last() == -ECANCELED; });
 }
 
-TYPED_TEST(IoTest, AcceptMayBeStoppedFromItsOwnCompletion) {
+TEST_P(IoTest, AcceptMayBeStoppedFromItsOwnCompletion) {
   struct Once {
     void run(int32_t result) {
       results.push_back(result);
@@ -211,70 +211,77 @@ TYPED_TEST(IoTest, AcceptMayBeStoppedFromItsOwnCompletion) {
     AcceptOp op{Completion::bind<&Once::run>(this)};
     std::vector<int32_t> results;
   };
-  SocketFd listener = this->listen();
-  Once once{this->io_.get()};
-  this->io_->accept(listener, once.op);
-  Client a(this->port_of(listener)), b(this->port_of(listener));
-  this->turn_until([&] { return once.results.size() >= 2; });
+  SocketFd listener = listen();
+  Once once{io_.get()};
+  io_->accept(listener, once.op);
+  Client a(port_of(listener)), b(port_of(listener));
+  turn_until([&] { return once.results.size() >= 2; });
   EXPECT_GE(once.results[0], 0);
   EXPECT_EQ(once.results[1], -ECANCELED);
 }
 
-TYPED_TEST(IoTest, Addresses) {
-  auto pair = this->connect();
-  auto local = this->io_->local_address(pair.socket);
-  auto peer = this->io_->peer_address(pair.socket);
+TEST_P(IoTest, Addresses) {
+  auto pair = connect();
+  auto local = io_->local_address(pair.socket);
+  auto peer = io_->peer_address(pair.socket);
   ASSERT_TRUE(local && peer);
   EXPECT_EQ(local->host, "127.0.0.1");
   EXPECT_EQ(peer->host, "127.0.0.1");
   EXPECT_NE(local->port, peer->port);
   EXPECT_EQ(SocketAddress({"::1", 9092}).to_string(), "[::1]:9092");
   EXPECT_EQ(SocketAddress({"127.0.0.1", 9092}).to_string(), "127.0.0.1:9092");
-  EXPECT_EQ(this->io_->listen({"not an address", 0}, 1).error().code, EINVAL);
-  EXPECT_EQ(this->io_->peer_address(-1).error().code, EBADF);
+  EXPECT_EQ(io_->listen({"not an address", 0}, 1).error().code, EINVAL);
+  EXPECT_EQ(io_->peer_address(-1).error().code, EBADF);
 }
 
-TYPED_TEST(IoTest, AnEmptyHostTakesIpv4AndSeveralListenersShareAPort) {
-  auto first = this->io_->listen({"", 0}, 16);
+TEST_P(IoTest, AnEmptyHostTakesIpv4AndSeveralListenersShareAPort) {
+  auto first = io_->listen({"", 0}, 16);
   ASSERT_TRUE(first);
-  auto second = this->io_->listen({"", this->port_of(*first)}, 16);
+  auto second = io_->listen({"", port_of(*first)}, 16);
   ASSERT_TRUE(second);
-  Client client(this->port_of(*first));
-  this->io_->close(*first);
-  this->io_->close(*second);
+  Client client(port_of(*first));
+  io_->close(*first);
+  io_->close(*second);
 }
 
-TYPED_TEST(IoTest, ReceivesIntoALease) {
-  auto pair = this->connect();
+TEST_P(IoTest, APortOfTheKernelsChoiceIsNobodyElses) {
+  std::vector<uint16_t> ports;
+  for (int i = 0; i < 200; ++i) ports.push_back(port_of(listen()));
+  std::sort(ports.begin(), ports.end());
+  EXPECT_EQ(std::adjacent_find(ports.begin(), ports.end()), ports.end());
+}
+
+TEST_P(IoTest, ReceivesIntoALease) {
+  auto pair = connect();
   pair.client->send("hello");
-  EXPECT_EQ(this->receive_some(pair.socket), "hello");
+  EXPECT_EQ(receive_some(pair.socket), "hello");
   pair.client->close();
-  EXPECT_EQ(this->receive_some(pair.socket), "");
+  EXPECT_EQ(receive_some(pair.socket), "");
 }
 
-TYPED_TEST(IoTest, ReceivesIntoTheCallersBuffer) {
-  auto pair = this->connect();
+TEST_P(IoTest, ReceivesIntoTheCallersBuffer) {
+  auto pair = connect();
   std::string text(3, '\0');
   Results got;
   RecvOp op(got.completion());
   op.into = {reinterpret_cast<uint8_t*>(text.data()), text.size()};
-  this->io_->recv(pair.socket, op);
+  io_->recv(pair.socket, op);
   pair.client->send("hello");
-  this->turn_until([&] { return !got.empty(); });
+  turn_until([&] { return !got.empty(); });
   EXPECT_EQ(got.last(), 3);
   EXPECT_EQ(text, "hel");
-  EXPECT_EQ(this->receive_some(pair.socket), "lo");
+  EXPECT_EQ(receive_some(pair.socket), "lo");
 }
 
-TYPED_TEST(IoTest, AnEmptyPoolIsToldAndARetryAfterAReleaseWorks) {
-  auto pair = this->connect();
+TEST_P(IoTest, AnEmptyPoolIsToldAndARetryAfterAReleaseWorks) {
+  auto pair = connect();
   std::vector<Lease> leases;
   for (uint32_t i = 0; i < test::PollIo::kBuffers; ++i) {
     pair.client->send(std::string(1, static_cast<char>('a' + i)));
     Results got;
     RecvOp op(got.completion());
-    this->io_->recv(pair.socket, op);
-    this->turn_until([&] { return !got.empty(); });
+    io_->recv(pair.socket, op);
+    turn_until([&] { return !got.empty(); });
     ASSERT_EQ(got.last(), 1);
     EXPECT_EQ(op.lease.data[0], 'a' + i);
     leases.push_back(op.lease);
@@ -282,26 +289,26 @@ TYPED_TEST(IoTest, AnEmptyPoolIsToldAndARetryAfterAReleaseWorks) {
   pair.client->send("more");
   Results got;
   RecvOp op(got.completion());
-  this->io_->recv(pair.socket, op);
-  this->turn_until([&] { return !got.empty(); });
+  io_->recv(pair.socket, op);
+  turn_until([&] { return !got.empty(); });
   EXPECT_EQ(got.last(), -ENOBUFS);
   for (uint32_t i = 0; i < leases.size(); ++i)
     EXPECT_EQ(leases[i].data[0], 'a' + i) << "a lease is its holder's alone";
-  for (const Lease& lease : leases) this->io_->release(lease);
-  EXPECT_EQ(this->receive_some(pair.socket), "more");
+  for (const Lease& lease : leases) io_->release(lease);
+  EXPECT_EQ(receive_some(pair.socket), "more");
 }
 
-TYPED_TEST(IoTest, LeasesGoAroundManyTimes) {
-  auto pair = this->connect();
+TEST_P(IoTest, LeasesGoAroundManyTimes) {
+  auto pair = connect();
   for (int i = 0; i < 200; ++i) {
     std::string text = "message " + std::to_string(i);
     pair.client->send(text);
-    ASSERT_EQ(this->receive_some(pair.socket), text);
+    ASSERT_EQ(receive_some(pair.socket), text);
   }
 }
 
-TYPED_TEST(IoTest, SendsPieces) {
-  auto pair = this->connect();
+TEST_P(IoTest, SendsPieces) {
+  auto pair = connect();
   std::string one = "one ", two = "two";
   iovec pieces[2] = {{one.data(), one.size()}, {two.data(), two.size()}};
   for (int count : {2, 1}) {
@@ -309,178 +316,178 @@ TYPED_TEST(IoTest, SendsPieces) {
     SendOp op(sent.completion());
     op.pieces = pieces;
     op.count = count;
-    this->io_->send(pair.socket, op);
-    this->turn_until([&] { return !sent.empty(); });
+    io_->send(pair.socket, op);
+    turn_until([&] { return !sent.empty(); });
     EXPECT_EQ(sent.last(), count == 2 ? 7 : 4);
   }
   EXPECT_EQ(pair.client->receive(11), "one twoone ");
 }
 
-TYPED_TEST(IoTest, ASendWaitsForRoom) {
-  auto pair = this->connect();
-  size_t filled = this->fill(pair.socket);
+TEST_P(IoTest, ASendWaitsForRoom) {
+  auto pair = connect();
+  size_t filled = fill(pair.socket);
   std::string text = "the end";
   iovec piece{text.data(), text.size()};
   Results sent;
   SendOp op(sent.completion());
   op.pieces = &piece;
   op.count = 1;
-  this->io_->send(pair.socket, op);
+  io_->send(pair.socket, op);
   ReadyList ready;
-  this->io_->poll(ready, 0);
+  io_->poll(ready, 0);
   EXPECT_TRUE(ready.empty());
   std::thread reader([&] {
     EXPECT_EQ(pair.client->receive(filled).size(), filled);
     EXPECT_EQ(pair.client->receive(text.size()), text);
   });
-  this->turn_until([&] { return !sent.empty(); });
+  turn_until([&] { return !sent.empty(); });
   EXPECT_EQ(sent.last(), static_cast<int32_t>(text.size()));
   reader.join();
 }
 
-TYPED_TEST(IoTest, PollWritableTellsWhenThereIsRoom) {
-  auto pair = this->connect();
+TEST_P(IoTest, PollWritableTellsWhenThereIsRoom) {
+  auto pair = connect();
   Results writable;
   Op op(writable.completion());
-  this->io_->poll_writable(pair.socket, op);
-  this->turn_until([&] { return !writable.empty(); });
+  io_->poll_writable(pair.socket, op);
+  turn_until([&] { return !writable.empty(); });
   EXPECT_EQ(writable.last(), 0);
-  size_t filled = this->fill(pair.socket);
-  this->io_->poll_writable(pair.socket, op);
+  size_t filled = fill(pair.socket);
+  io_->poll_writable(pair.socket, op);
   ReadyList ready;
-  this->io_->poll(ready, 0);
+  io_->poll(ready, 0);
   EXPECT_TRUE(ready.empty());
   EXPECT_TRUE(op.done.pending());
   EXPECT_EQ(pair.client->receive(filled).size(), filled);
-  this->turn_until([&] { return writable.list.size() == 2; });
+  turn_until([&] { return writable.list.size() == 2; });
   EXPECT_EQ(writable.last(), 0);
 }
 
-TYPED_TEST(IoTest, AnErrorToThePeerIsAnErrno) {
-  auto pair = this->connect();
+TEST_P(IoTest, AnErrorToThePeerIsAnErrno) {
+  auto pair = connect();
   pair.client->reset();
   Results got;
   RecvOp recv(got.completion());
-  this->io_->recv(pair.socket, recv);
-  this->turn_until([&] { return !got.empty(); });
+  io_->recv(pair.socket, recv);
+  turn_until([&] { return !got.empty(); });
   EXPECT_EQ(got.last(), -ECONNRESET);
   char byte = 'x';
   iovec piece{&byte, 1};
-  EXPECT_EQ(this->io_->try_send(pair.socket, &piece, 1, false), -EPIPE);
-  FileFd file = this->make_file("f", "text");
-  EXPECT_EQ(this->io_->try_sendfile(pair.socket, file, 0, 4), -EPIPE);  // and no SIGPIPE
+  EXPECT_EQ(io_->try_send(pair.socket, &piece, 1, false), -EPIPE);
+  FileFd file = make_file("f", "text");
+  EXPECT_EQ(io_->try_sendfile(pair.socket, file, 0, 4), -EPIPE);  // and no SIGPIPE
   Results sent;
   SendOp send(sent.completion());
   send.pieces = &piece;
   send.count = 1;
-  this->io_->send(pair.socket, send);
-  this->turn_until([&] { return !sent.empty(); });
+  io_->send(pair.socket, send);
+  turn_until([&] { return !sent.empty(); });
   EXPECT_EQ(sent.last(), -EPIPE);
 }
 
-TYPED_TEST(IoTest, ShutdownEndsPendingOperations) {
-  auto pair = this->connect();
-  this->fill(pair.socket);
+TEST_P(IoTest, ShutdownEndsPendingOperations) {
+  auto pair = connect();
+  fill(pair.socket);
   Results received, writable;
   RecvOp recv(received.completion());
   Op op(writable.completion());
-  this->io_->recv(pair.socket, recv);
-  this->io_->poll_writable(pair.socket, op);
+  io_->recv(pair.socket, recv);
+  io_->poll_writable(pair.socket, op);
   ReadyList ready;
-  this->io_->poll(ready, 0);
+  io_->poll(ready, 0);
   EXPECT_TRUE(ready.empty());
-  this->io_->shutdown(pair.socket);
-  this->turn_until([&] { return !received.empty() && !writable.empty(); });
+  io_->shutdown(pair.socket);
+  turn_until([&] { return !received.empty() && !writable.empty(); });
   EXPECT_LE(received.last(), 0);
 }
 
-TYPED_TEST(IoTest, SendsFromAFile) {
-  auto pair = this->connect();
+TEST_P(IoTest, SendsFromAFile) {
+  auto pair = connect();
   std::string text(100'000, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 7);
-  FileFd file = this->make_file("f", text);
+  FileFd file = make_file("f", text);
   std::string header = "header";
   iovec piece{header.data(), header.size()};
-  ASSERT_EQ(this->io_->try_send(pair.socket, &piece, 1, true), 6);
+  ASSERT_EQ(io_->try_send(pair.socket, &piece, 1, true), 6);
   size_t done = 0;
   std::string got;
   while (done < 90'000) {
-    int64_t sent = this->io_->try_sendfile(pair.socket, file, 10 + done, 90'000 - done);
+    int64_t sent = io_->try_sendfile(pair.socket, file, 10 + done, 90'000 - done);
     ASSERT_TRUE(sent > 0 || sent == -EAGAIN);
     if (sent > 0) done += static_cast<size_t>(sent);
     got += pair.client->take(1 << 20);
   }
   got += pair.client->receive(90'006 - got.size());
   EXPECT_EQ(got, header + text.substr(10, 90'000));
-  EXPECT_EQ(this->io_->try_sendfile(pair.socket, file, text.size(), 10), 0) << "past the end";
+  EXPECT_EQ(io_->try_sendfile(pair.socket, file, text.size(), 10), 0) << "past the end";
 }
 
-TYPED_TEST(IoTest, AFullSocketTakesNoFile) {
-  auto pair = this->connect();
-  this->fill(pair.socket);
-  FileFd file = this->make_file("f", std::string(100'000, 'x'));
-  EXPECT_EQ(this->io_->try_sendfile(pair.socket, file, 0, 100'000), -EAGAIN);
+TEST_P(IoTest, AFullSocketTakesNoFile) {
+  auto pair = connect();
+  fill(pair.socket);
+  FileFd file = make_file("f", std::string(100'000, 'x'));
+  EXPECT_EQ(io_->try_sendfile(pair.socket, file, 0, 100'000), -EAGAIN);
 }
 
-TYPED_TEST(IoTest, ReadsFiles) {
-  FileFd file = this->make_file("f", "0123456789");
+TEST_P(IoTest, ReadsFiles) {
+  FileFd file = make_file("f", "0123456789");
   std::string text(4, '\0');
   Results got;
   ReadOp op(got.completion());
   op.into = {reinterpret_cast<uint8_t*>(text.data()), text.size()};
-  this->io_->read(file, 3, op);
+  io_->read(file, 3, op);
   EXPECT_TRUE(got.empty());
-  this->turn_until([&] { return !got.empty(); });
+  turn_until([&] { return !got.empty(); });
   EXPECT_EQ(got.last(), 4);
   EXPECT_EQ(text, "3456");
-  this->io_->read(file, 8, op);
-  this->turn_until([&] { return got.list.size() == 2; });
+  io_->read(file, 8, op);
+  turn_until([&] { return got.list.size() == 2; });
   EXPECT_EQ(got.last(), 2);
-  this->io_->read(-1, 0, op);
-  this->turn_until([&] { return got.list.size() == 3; });
+  io_->read(-1, 0, op);
+  turn_until([&] { return got.list.size() == 3; });
   EXPECT_EQ(got.last(), -EBADF);
 }
 
-TYPED_TEST(IoTest, SyncsAndUnlinks) {
-  FileFd file = this->make_file("f", "text");
-  FileFd directory = this->io_->files().open(this->dir_.path(), OpenMode::kDirectory).value();
-  this->fds_.push_back(directory);
-  std::string path = this->dir_ / "f";
+TEST_P(IoTest, SyncsAndUnlinks) {
+  FileFd file = make_file("f", "text");
+  FileFd directory = io_->files().open(dir_.path(), OpenMode::kDirectory).value();
+  fds_.push_back(directory);
+  std::string path = dir_ / "f";
   Results synced, whole, unlinked, missing;
   Op sync(synced.completion()), whole_sync(whole.completion()), unlink(unlinked.completion());
-  this->io_->sync(file, sync);
-  this->io_->sync_file_system(directory, whole_sync);
+  io_->sync(file, sync);
+  io_->sync_file_system(directory, whole_sync);
   EXPECT_TRUE(sync.done.pending());
-  this->turn_until([&] { return !synced.empty() && !whole.empty(); });
+  turn_until([&] { return !synced.empty() && !whole.empty(); });
   EXPECT_EQ(synced.last(), 0);
   EXPECT_EQ(whole.last(), 0);
-  this->io_->unlink(path.c_str(), unlink);
-  this->turn_until([&] { return !unlinked.empty(); });
+  io_->unlink(path.c_str(), unlink);
+  turn_until([&] { return !unlinked.empty(); });
   EXPECT_EQ(unlinked.last(), 0);
-  EXPECT_FALSE(this->io_->files().exists(path));
+  EXPECT_FALSE(io_->files().exists(path));
   Op again(missing.completion());
-  this->io_->unlink(path.c_str(), again);
-  this->io_->sync(-1, sync);
-  this->turn_until([&] { return !missing.empty() && synced.list.size() == 2; });
+  io_->unlink(path.c_str(), again);
+  io_->sync(-1, sync);
+  turn_until([&] { return !missing.empty() && synced.list.size() == 2; });
   EXPECT_EQ(missing.last(), -ENOENT);
   EXPECT_EQ(synced.last(), -EBADF);
-  this->io_->sync_file_system(-1, whole_sync);
-  this->turn_until([&] { return whole.list.size() == 2; });
+  io_->sync_file_system(-1, whole_sync);
+  turn_until([&] { return whole.list.size() == 2; });
   EXPECT_EQ(whole.last(), -EBADF);
 }
 
-TYPED_TEST(IoTest, ManyOperationsAtOnce) {
+TEST_P(IoTest, ManyOperationsAtOnce) {
   constexpr size_t kCount = 300;
-  FileFd file = this->make_file("f", std::string(kCount, 'x'));
+  FileFd file = make_file("f", std::string(kCount, 'x'));
   Results done;
   std::deque<ReadOp> ops;
   std::vector<uint8_t> bytes(kCount);
   for (size_t i = 0; i < kCount; ++i) {
     ops.emplace_back(done.completion()).into = {&bytes[i], 1};
-    this->io_->read(file, i, ops.back());
+    io_->read(file, i, ops.back());
     if (i == 0) {
       ReadyList ready;  // the ring belongs to this thread from here on
-      this->io_->poll(ready, 0);
+      io_->poll(ready, 0);
       while (!ready.empty()) {
         Completion& completion = ready.front();
         ready.pop_front();
@@ -488,14 +495,14 @@ TYPED_TEST(IoTest, ManyOperationsAtOnce) {
       }
     }
   }
-  this->turn_until([&] { return done.list.size() == kCount; });
+  turn_until([&] { return done.list.size() == kCount; });
   EXPECT_EQ(bytes, std::vector<uint8_t>(kCount, 'x'));
   for (int32_t result : done.list) EXPECT_EQ(result, 1);
 }
 
-TYPED_TEST(IoTest, CachedAfterAWrite) {
-  FileFd file = this->make_file("f", std::string(100'000, 'x'));
-  EXPECT_TRUE(this->io_->cached(file, 1000, 90'000));
+TEST_P(IoTest, CachedAfterAWrite) {
+  FileFd file = make_file("f", std::string(100'000, 'x'));
+  EXPECT_TRUE(io_->cached(file, 1000, 90'000));
 }
 
 }  // namespace
