@@ -2,12 +2,15 @@
 // sendfile of a cached file, request by request, to a client with a given receive buffer. Knows
 // nothing of Kafka. Prints one JSON object with a list: server CPU seconds per GB by reply size.
 //
-// usage: raw_fetch_ceiling --file path [--sizes 65536,1048576,4194304] [--bytes n] [--rounds n]
-//                          [--receive-buffer n]
+// usage: raw_fetch_ceiling --file path | --source path [--sizes 65536,1048576,4194304] [--bytes n]
+//                          [--rounds n] [--receive-buffer n]
+// --file makes a file of its own in large writes; --source serves an existing one. The cost depends on
+// how the file was written: the page cache holds what came in large writes in large folios.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +44,22 @@ Fd make_file(const std::string& path, size_t size) {
     ssize_t wrote = ::write(file.get(), chunk.data(), std::min(left, chunk.size()));
     if (wrote <= 0) fail("write");
     left -= static_cast<size_t>(wrote);
+  }
+  return file;
+}
+
+size_t size_of(const Fd& file) {
+  struct stat facts;
+  if (::fstat(file.get(), &facts) != 0) fail("fstat");
+  return static_cast<size_t>(facts.st_size);
+}
+
+// An existing file, read once so that it is in the page cache.
+Fd open_cached(const std::string& path) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) fail(path);
+  std::vector<char> chunk(1 << 20);
+  while (::read(file.get(), chunk.data(), chunk.size()) > 0) {
   }
   return file;
 }
@@ -97,14 +116,16 @@ int main(int argc, char** argv) {
   using namespace pelton::bench;
   Options options(argc, argv);
   std::string path = options.text("--file", "raw_fetch.log");
+  std::string source = options.text("--source", "");
   std::vector<int64_t> sizes = options.numbers("--sizes", "65536,1048576,4194304");
   int64_t bytes = options.number("--bytes", 2'000'000'000);
   int64_t rounds = options.number("--rounds", 3);
   int receive_buffer = static_cast<int>(options.number("--receive-buffer", 65536));
   options.done();
 
-  const size_t file_size = size_t{256} << 20;
-  Fd file = make_file(path, file_size);
+  const size_t own_size = size_t{256} << 20;
+  Fd file = source.empty() ? make_file(path, own_size) : open_cached(source);
+  const size_t file_size = size_of(file);
   std::string rows;
   for (int64_t size : sizes) {
     errno = 0;
@@ -122,6 +143,6 @@ int main(int argc, char** argv) {
                         R"("sendfile_calls": {:.1f}}})",
                         rows.empty() ? "" : ", ", size, cpu, rate, calls);
   }
-  ::unlink(path.c_str());
+  if (source.empty()) ::unlink(path.c_str());
   fmt::print("{{\"raw_fetch\": [{}]}}\n", rows);
 }

@@ -19,11 +19,12 @@ class Context:
     """What the rows share. `pair` is up while rows of throughput, latency and calls run."""
     work_dir: object
     quick: bool
+    scale: float = 1.0
     pair: object = None
     round: int = 0
 
     def size(self, full, quick):
-        return quick if self.quick else full
+        return quick if self.quick else type(full)(full * self.scale)
 
     def fresh_dir(self, name):
         path = self.work_dir / name
@@ -85,7 +86,7 @@ class Idle:
     def sample(self, context, kind):
         broker = pair.make(kind, context.fresh_dir(f"idle-{kind}"))
         broker.start({"pelton.shards": 2} if kind == "pelton" else None)
-        time.sleep(context.size(5, 2))
+        time.sleep(2 if context.quick else 5)
         with measure.Window(broker) as window:
             time.sleep(10)
         rss = broker.rss_bytes() / MIB
@@ -165,9 +166,12 @@ class Consume:
                 "cpu_s_per_gb": window.cpu / gigabytes, **window.facts()}
 
     def raw_sample(self, context):
+        """Serves the very log that the last broker served: how it was written decides what sending
+        it costs."""
+        broker = list(context.pair.brokers.values())[-1]
+        segment = min(broker.partition_dirs("cached")[0].glob("*.log"))
         result = measure.program(
-            "raw_fetch_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 1,
-            "--sizes", self.fetch_size, "--receive-buffer", self.socket_buffer,
+            "raw_fetch_ceiling", "--source", segment, "--rounds", 1, "--sizes", self.fetch_size, "--receive-buffer", self.socket_buffer,
             "--bytes", context.size(2_000_000_000, 300_000_000))
         return _numbers(result["raw_fetch"][0])
 
