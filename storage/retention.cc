@@ -72,8 +72,9 @@ Status Log::Parts::delete_front(size_t count) {
          {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix, kTransactionIndexSuffix}) {
       if (Status renamed = rename(segments[i]->path(suffix)); !renamed) return renamed;
     }
-    storage.descriptors->bury(std::move(segments[i]));
   }
+  // Only when every rename has worked: a log that fails on the way keeps its segments.
+  for (size_t i = 0; i < count; ++i) storage.descriptors->bury(std::move(segments[i]));
   segments.erase(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
   while (!snapshots.empty() && snapshots.front() < new_first) {
     if (Status renamed = rename(path(segment_file_name(snapshots.front(), kSnapshotSuffix))); !renamed) {

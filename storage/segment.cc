@@ -64,12 +64,13 @@ Status Segment::create() {
 // segment.ms, in record time; an index is full; the offset does not fit the indexes' 31 bits.
 Result<bool> Segment::must_roll(const proto::BatchView& batch, int64_t last_offset,
                                 const LogConfig& config, int64_t now_ms) {
+  // An empty segment takes any batch: segment.index.bytes may be too small for a single entry.
+  if (size_ == 0) return false;
   uint64_t limit = static_cast<uint64_t>(config.segment_bytes);
   if (size_ + batch.size() > limit) return true;
   if (last_offset - base_offset_ > std::numeric_limits<int32_t>::max()) return true;
   if (offset_index_.full(config.segment_index_bytes)) return true;
   if (time_index_.full(config.segment_index_bytes)) return true;
-  if (size_ == 0) return false;
   Result<int64_t> first = first_batch_timestamp();
   if (!first) return std::unexpected(first.error());
   if (*first >= 0) return batch.max_timestamp() - *first > config.segment_ms;

@@ -130,6 +130,16 @@ TEST(Log, RollsByRecordTimeAndByIndexSize) {
   EXPECT_EQ(std::filesystem::file_size(small.partition("00000000000000000000.timeindex")), 24u);
 }
 
+TEST(Log, AnIndexWithoutRoomForAnEntryMakesSegmentsOfOneBatch) {
+  LogConfig config;
+  config.segment_index_bytes = 4;  // the least that segment.index.bytes may be
+  Harness h(config);
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(h.append({}).base_offset, i);
+  h.settle();
+  for (const char* file : {"00000000000000000000.log", "00000000000000000001.log", "00000000000000000002.log"})
+    EXPECT_GT(std::filesystem::file_size(h.partition(file)), 0u);
+}
+
 TEST(Log, TooLargeForASegment) {
   LogConfig config;
   config.segment_bytes = 500;

@@ -34,6 +34,21 @@ int count_files(Harness& h, const std::string& suffix) {
   return count;
 }
 
+TEST(Retention, ARenameThatFailsLeavesTheSegmentsWhole) {
+  LogConfig config = two_a_segment();
+  Harness h(config);
+  fill(h);
+  uint64_t size = h.log->size_bytes();
+  // A file cannot be renamed to the name of a directory.
+  fs::create_directory(h.partition("00000000000000000002.log.deleted"));
+  config.retention_bytes = 0;
+  h.log->set_config(config);
+  EXPECT_EQ(h.log->apply_retention(kBase, 10), 0);
+  EXPECT_TRUE(h.log->failed());
+  EXPECT_EQ(h.log->size_bytes(), size);
+  EXPECT_TRUE(h.log->position_of(0));
+}
+
 TEST(Retention, BySize) {
   LogConfig config = two_a_segment();
   Harness h(config);
