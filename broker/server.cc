@@ -55,7 +55,8 @@ Result<void, std::string> Server::start_up(const Options& options) {
 
 Result<void, std::string> Server::load_partitions(const Options& options) {
   std::shared_ptr<const CatalogSnapshot> snapshot = catalog_writer_->snapshot();
-  for (const storage::FoundPartition& found : log_dir_->partitions()) {
+  // A copy: what is set aside leaves the list.
+  for (const storage::FoundPartition& found : std::vector(log_dir_->partitions())) {
     const TopicInfo* topic = snapshot->find(found.id.topic);
     if (topic != nullptr && topic->id == found.topic_id) continue;
     if (found.id.topic == kMetadataTopic) continue;

@@ -110,6 +110,8 @@ Status LogDir::set_aside(const TopicPartition& id) {
   std::string to = state_->path(stray_directory_name(id, random_uuid(state_->io)));
   if (Status renamed = state_->files.rename(state_->path(id.directory_name()), to); !renamed)
     return renamed;
+  // Gone from what was found: a topic of that name and another id gets a new directory.
+  std::erase_if(state_->partitions, [&](const FoundPartition& found) { return found.id == id; });
   return state_->files.sync_directory(state_->options.path);
 }
 

@@ -78,7 +78,7 @@ class LogDir {
   void delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const TopicPartition& id);
 
   // Renames a directory that belongs to no topic of the catalog to <name>.<32 hex>-stray, as Apache Kafka
-  // does: nothing is deleted that the catalog did not delete. Start-up only.
+  // does: nothing is deleted that the catalog did not delete. Takes it out of partitions(). Start-up only.
   Status set_aside(const TopicPartition& id);
 
   // Checkpoint of a log that was read at open, for a partition that is not loaded (yet).

@@ -93,6 +93,22 @@ TEST(LogDir, CreatedPartitionIsDurableAndFound) {
   EXPECT_EQ(h.log->topic_id(), h.topic_id);
 }
 
+TEST(LogDir, WhatIsSetAsideMakesRoomForATopicOfThatName) {
+  Harness h;
+  h.append({});
+  h.settle();
+  h.restart();
+  h.log.reset();
+  ASSERT_TRUE(h.log_dir->set_aside(h.id).has_value());
+  EXPECT_TRUE(h.log_dir->partitions().empty());
+  Uuid other = h.topic_id;
+  other.bytes[0] ^= 1;
+  auto created = h.log_dir->create_log(*h.storage, h.observer, h.id, other, h.config);
+  ASSERT_TRUE(created.has_value()) << to_string(created.error());
+  h.log = std::move(*created);
+  EXPECT_EQ(h.log->next_offset(), 0);
+}
+
 TEST(LogDir, OtherDirectoriesAreLeftAlone) {
   Harness h;
   h.stop();
