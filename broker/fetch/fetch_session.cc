@@ -89,7 +89,7 @@ std::shared_ptr<FetchSession> FetchSessions::create(uint64_t random, uint64_t no
   auto session = std::make_shared<FetchSession>();
   session->id = id;
   session->epoch = next_epoch(kInitialEpoch);
-  session->created_ns = session->last_used_ns = now_ns;
+  session->last_used_ns = now_ns;
   sessions_.emplace(id, session);
   return session;
 }
@@ -99,6 +99,8 @@ void FetchSessions::close(int32_t id) { sessions_.erase(id); }
 std::shared_ptr<FetchSession> FetchSessions::take(int32_t id) {
   auto found = sessions_.find(id);
   if (found == sessions_.end()) return nullptr;
+  // A fetch of another connection is at work on it: it must not be on two shards at once.
+  if (found->second.use_count() > 1) return nullptr;
   std::shared_ptr<FetchSession> session = std::move(found->second);
   sessions_.erase(found);
   return session;

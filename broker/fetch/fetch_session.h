@@ -34,7 +34,6 @@ struct SessionPartition {
   // last told
   int64_t high_watermark = -1;
   int64_t log_start_offset = -1;
-  bool told_error = false;
 };
 
 class FetchSession {
@@ -49,7 +48,6 @@ class FetchSession {
   int32_t id = kNoSession;
   int32_t epoch = kInitialEpoch;   // expected of the next request
   bool uses_topic_ids = false;
-  uint64_t created_ns = 0;
   uint64_t last_used_ns = 0;
 
   // In the order in which they are read and answered.
@@ -83,8 +81,10 @@ class FetchSessions {
   // nullptr when no slot can be had: the client goes on without a session.
   std::shared_ptr<FetchSession> create(uint64_t random, uint64_t now_ns, size_t partitions);
   void close(int32_t id);
+  // Looked at after a session has grown: false = the sessions hold more partitions than they may.
+  bool within_bound() const { return partitions_held() <= max_partitions_; }
   // Hands a session over to another shard's set, with the connection that uses it. take: nullptr when it
-  // is not here. put: dropped when there is no room or the id is taken.
+  // is not here or a request is at work on it. put: dropped when there is no room or the id is taken.
   std::shared_ptr<FetchSession> take(int32_t id);
   void put(std::shared_ptr<FetchSession> session, uint64_t now_ns);
   size_t size() const { return sessions_.size(); }

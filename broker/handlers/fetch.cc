@@ -85,6 +85,13 @@ void update_session(FetchSession& session, const FetchRequest& asked) {
       session.forget({std::string(topic.topic), topic.topic_id, index});
 }
 
+void refuse_session(Request& request, ErrorCode error) {
+  FetchResponse response;
+  response.error_code = static_cast<int16_t>(error);
+  response.session_id = kNoSession;
+  request.respond(response);
+}
+
 // The session that the request means. False: it has been answered with an error.
 bool enter_session(BrokerShard& here, Request& request, FetchState& fetch) {
   const FetchRequest& asked = *fetch.asked;
@@ -104,14 +111,18 @@ bool enter_session(BrokerShard& here, Request& request, FetchState& fetch) {
   ErrorCode error = ErrorCode::kNone;
   fetch.session = here.sessions->resume(asked.session_id, asked.session_epoch, fetch.by_id, now, error);
   if (fetch.session == nullptr) {
-    FetchResponse response;
-    response.error_code = static_cast<int16_t>(error);
-    response.session_id = kNoSession;
-    request.respond(response);
+    refuse_session(request, error);
     return false;
   }
   fetch.incremental = true;
+  size_t before = fetch.session->size();
   update_session(*fetch.session, asked);
+  if (fetch.session->size() > before && !here.sessions->within_bound()) {
+    // The client begins again, with a session of its real size if there is room, or without one.
+    here.sessions->close(asked.session_id);
+    refuse_session(request, ErrorCode::kFetchSessionIdNotFound);
+    return false;
+  }
   return true;
 }
 

@@ -57,6 +57,28 @@ TEST(FetchSessions, OnlyAnIdleSessionIsEvicted) {
   EXPECT_NE(sessions.resume(2, 1, false, 0, error), nullptr);
 }
 
+TEST(FetchSessions, OneThatIsInUseIsNotHandedOver) {
+  FetchSessions sessions(10, 100);
+  auto in_use = sessions.create(5, 0, 1);
+  EXPECT_EQ(sessions.take(5), nullptr);
+  EXPECT_EQ(sessions.size(), 1u);
+  in_use.reset();
+  auto taken = sessions.take(5);
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->id, 5);
+  EXPECT_EQ(sessions.size(), 0u);
+}
+
+TEST(FetchSessions, GrowthOfASessionCounts) {
+  FetchSessions sessions(10, 2);
+  auto session = sessions.create(5, 0, 1);
+  session->add(partition("t", 0));
+  session->add(partition("t", 1));
+  EXPECT_TRUE(sessions.within_bound());
+  session->add(partition("t", 2));
+  EXPECT_FALSE(sessions.within_bound());
+}
+
 TEST(FetchSessions, PartitionsOfAllSessionsAreBounded) {
   FetchSessions sessions(10, 5);
   auto first = sessions.create(1, 0, 3);
