@@ -68,9 +68,10 @@ void PartitionSet::remove(const TopicInfo& topic) {
 std::vector<std::string> PartitionSet::close_all() {
   std::vector<std::string> failures;
   for (auto& [key, partition] : partitions_) {
-    partition->retire(proto::ErrorCode::kNotLeaderOrFollower);
+    // Closed first: it writes what is queued, and the bytes are there until their waiter is told.
     if (auto closed = partition->log().close(); !closed)
       failures.push_back(partition->id().directory_name() + ": " + to_string(closed.error()));
+    partition->retire(proto::ErrorCode::kNotLeaderOrFollower);
   }
   return failures;
 }

@@ -122,8 +122,10 @@ void CatalogWriter::stop() {
 
 Status CatalogWriter::close() {
   CHECK(stopped_);
+  // Closed first: it writes what is queued, and in_flight_ goes when the waiter is told.
+  Status closed = log_->log().close();
   log_->retire(ErrorCode::kNotLeaderOrFollower);
-  return log_->log().close();
+  return closed;
 }
 
 std::unique_ptr<CatalogChange> CatalogWriter::submit(std::unique_ptr<CatalogChange> change) {
