@@ -121,7 +121,7 @@ class Produce:
         os.sync()
         records = context.size(self.full, self.full // 10)
         result = measure.program(
-            "raw_produce_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 1,
+            "raw_produce_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 2,
             "--sizes", self.raw_bytes, "--bytes", records * pair.RECORD)
         return _numbers(result["raw_produce"][0])
 
@@ -171,7 +171,8 @@ class Consume:
         broker = list(context.pair.brokers.values())[-1]
         segment = min(broker.partition_dirs("cached")[0].glob("*.log"))
         result = measure.program(
-            "raw_fetch_ceiling", "--source", segment, "--rounds", 1, "--sizes", self.fetch_size, "--receive-buffer", self.socket_buffer,
+            "raw_fetch_ceiling", "--source", segment, "--rounds", 1, "--sizes", self.fetch_size,
+            "--receive-buffer", self.socket_buffer,
             "--bytes", context.size(2_000_000_000, 300_000_000))
         return _numbers(result["raw_fetch"][0])
 
