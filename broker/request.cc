@@ -24,6 +24,7 @@ void Request::begin(Connection& connection, FrameHold hold, MutableBytes frame,
                     const proto::RequestHead& head) {
   CHECK(state_ == State::kFree);
   state_ = State::kRunning;
+  home_with_answer_ = false;
   connection_ = &connection;
   info_ = &connection.info();
   here_ = &connection.broker_shard();
@@ -82,6 +83,7 @@ void Request::finish() {
   CHECK(state_ == State::kRunning, "a request is answered once");
   state_ = State::kAnswered;
   if (here_->shard.id() == home_) {
+    home_with_answer_ = true;
     connection_->on_answered(*this);
   } else {
     here_->shard.send(home_, message_);
@@ -92,7 +94,10 @@ void Request::on_sent(SendEnd end) { connection_->on_sent(*this, end); }
 
 void Request::arrived(Shard& shard) {
   here_ = &shard.context<BrokerShard>();
-  if (state_ == State::kAnswered) return connection_->on_answered(*this);
+  if (state_ == State::kAnswered) {
+    home_with_answer_ = true;
+    return connection_->on_answered(*this);
+  }
   Continue next = std::exchange(next_, nullptr);
   next(*here_, *this);
 }

@@ -135,7 +135,9 @@ class Request : public ListHook<InFlightTag> {
   void begin(Connection& connection, FrameHold hold, MutableBytes frame, const proto::RequestHead& head);
   // Forgets the request: destroys handler state, releases the frame.
   void end();
-  bool answered() const { return state_ == State::kAnswered; }
+  // With its answer and at home. Not read from state_: while the request is away another shard writes
+  // that, and the message that brings the request home is still on its way.
+  bool answered() const { return home_with_answer_; }
   const char* close_reason() const { return close_reason_; }
   SendReply& sending() { return sending_; }
 
@@ -180,7 +182,8 @@ class Request : public ListHook<InFlightTag> {
   SendReply sending_;
   const char* close_reason_ = nullptr;
   StateEnd* state_ends_ = nullptr;
-  enum class State : uint8_t { kFree, kRunning, kAnswered } state_ = State::kFree;
+  enum class State : uint8_t { kFree, kRunning, kAnswered } state_ = State::kFree;  // who holds it
+  bool home_with_answer_ = false;  // home alone
 };
 
 }  // namespace pelton::broker
