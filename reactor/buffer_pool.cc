@@ -72,10 +72,13 @@ void BufferPool::give_back(MutableBytes memory) {
   } else {
     ::munmap(memory.data(), memory.size());
   }
-  if (waiters_.empty()) return;
-  BufferWaiter& next = waiters_.front();
-  waiters_.pop_front();
-  loop_.post(next.retry);
+  // All of them: the first may want more than there is, or have no use for it any more, and those behind
+  // it would wait for a release that never comes. Who gets nothing lines up again, in the same order.
+  while (!waiters_.empty()) {
+    BufferWaiter& next = waiters_.front();
+    waiters_.pop_front();
+    loop_.post(next.retry);
+  }
 }
 
 }  // namespace pelton

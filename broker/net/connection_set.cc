@@ -1,6 +1,7 @@
 #include "broker/net/connection_set.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <unistd.h>
 
@@ -19,14 +20,15 @@ constexpr size_t kLeastLimit = 64 * 1024 * 1024;
 // Memory of a shard's large frames, when queued.max.request.bytes does not set it: its share of an eighth
 // of the machine's.
 size_t buffer_limit(const BrokerConfig& config, size_t shards) {
+  // Never less than one frame of the largest size takes, or it could never be read: buffers have sizes of
+  // powers of two, and while one grows its last half is there too.
+  size_t largest = std::bit_ceil(static_cast<size_t>(config.socket_request_max_bytes));
+  size_t least = largest + largest / 2;
   if (config.queued_max_request_bytes > 0)
-    return std::max(static_cast<size_t>(config.queued_max_request_bytes) / shards,
-                    static_cast<size_t>(config.socket_request_max_bytes));
+    return std::max(static_cast<size_t>(config.queued_max_request_bytes) / shards, least);
   size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
                   static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  // Never less than one frame of the largest size: it could never be read.
-  return std::max({memory / 8 / shards, kLeastLimit,
-                   2 * static_cast<size_t>(config.socket_request_max_bytes)});
+  return std::max({memory / 8 / shards, kLeastLimit, least});
 }
 
 }  // namespace
