@@ -42,7 +42,7 @@ ReadStep HeaderReader::next() {
 // Makes `bytes` from position_ on contiguous in the buffer. They are known to be before end_.
 bool BatchReader::have(size_t bytes) {
   if (filled_ - offset_ >= bytes) return true;
-  std::memmove(buffer_.data(), buffer_.data() + offset_, filled_ - offset_);
+  if (filled_ > offset_) std::memmove(buffer_.data(), buffer_.data() + offset_, filled_ - offset_);
   filled_ -= offset_;
   offset_ = 0;
   uint64_t left = end_ - position_;
