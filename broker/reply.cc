@@ -35,14 +35,7 @@ void Reply::end(const proto::WireWriter& out) {
 
 uint64_t Reply::total_bytes() const { return bytes_used_ + external_bytes(); }
 
-void Reply::sent() {
-  if (on_sent_ == nullptr) return;
-  OnSent on_sent = std::exchange(on_sent_, nullptr);
-  on_sent(sent_owner_);
-}
-
 void Reply::reset() {
-  sent();
   bytes_used_ = 0;
   holes_.clear();
   ranges_.clear();

@@ -37,16 +37,11 @@ class Reply {
 
   // File ranges of this reply, filled before encode.
   std::vector<ReplyRange>& ranges() { return ranges_; }
-  // Runs on the home shard when the last byte has been handed to the kernel, or will not be
-  // (connection gone): releases pins. Set by the handler; called at most once.
-  using OnSent = void (*)(void* owner);
-  void set_on_sent(void* owner, OnSent on_sent) { sent_owner_ = owner; on_sent_ = on_sent; }
 
   bool empty() const { return bytes_used_ == 0; }
   Bytes bytes() const { return {buffer_.data(), bytes_used_}; }
   std::span<const proto::WireWriter::Hole> holes() const { return holes_; }
   uint64_t total_bytes() const;  // on the wire, size field included
-  void sent();                   // runs on_sent once
   void reset();
 
  private:
@@ -60,8 +55,6 @@ class Reply {
   size_t frame_bytes_ = 0;  // on the wire, without the size field
   std::vector<proto::WireWriter::Hole> holes_;
   std::vector<ReplyRange> ranges_;
-  void* sent_owner_ = nullptr;
-  OnSent on_sent_ = nullptr;
 };
 
 }  // namespace pelton::broker

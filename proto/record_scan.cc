@@ -24,10 +24,7 @@ bool RecordScanner::fill() {
   while (!at_end_ && ready_.size() < kMaxVarlongSize) {
     if (!ready_.empty()) std::memmove(window_.data(), ready_.data(), ready_.size());
     auto produced = stream_.read(MutableBytes(window_).subspan(ready_.size()));
-    if (!produced) {
-      compression_error_ = produced.error();
-      return fail(RecordError::kBadCompression);
-    }
+    if (!produced) return fail(RecordError::kBadCompression);
     at_end_ = *produced == 0;
     ready_ = Bytes(window_).first(ready_.size() + *produced);
   }

@@ -32,8 +32,6 @@ class RecordScanner {
   // False at the end and at the first error.
   bool next(ScannedRecord& record);
   Result<void, RecordError> status() const;
-  // Why, when status() is kBadCompression.
-  std::optional<CompressionError> compression_error() const { return compression_error_; }
 
  private:
   static constexpr size_t kWindowSize = 8192;
@@ -54,7 +52,6 @@ class RecordScanner {
   size_t body_left_ = 0;  // of the current record
   int32_t count_;
   std::optional<RecordError> error_;
-  std::optional<CompressionError> compression_error_;
 };
 
 }  // namespace pelton::proto

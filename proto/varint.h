@@ -13,7 +13,6 @@
 
 namespace pelton::proto {
 
-inline constexpr size_t kMaxVarintSize = 5;
 inline constexpr size_t kMaxVarlongSize = 10;
 
 template <std::signed_integral T>

@@ -68,7 +68,6 @@ class SendQueue {
 
   // Not yet in the kernel's hands.
   uint64_t queued_bytes() const { return queued_bytes_; }
-  size_t queued_pieces() const { return pieces_.size(); }
   // Nothing is queued and no operation is pending.
   bool idle() const { return pieces_.empty() && !operation_pending(); }
   // A send failed or abort() was called.

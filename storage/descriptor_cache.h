@@ -40,7 +40,6 @@ class DescriptorCache {
   void bury(std::unique_ptr<Segment> segment);
 
   size_t open_files() const { return open_files_; }
-  size_t buried() const { return graveyard_.size(); }
   FileSystem& files() { return files_; }
 
  private:
