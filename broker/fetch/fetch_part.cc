@@ -71,10 +71,7 @@ void FetchPart::collected(Shard& at) {
 }
 
 void FetchPart::report() {
-  if (here_ == &fetch_.home_) {
-    command_ = Command::kNone;
-    return fetch_.reported();
-  }
+  if (here_ == &fetch_.home_) return fetch_.reported();
   here_->shard.send(fetch_.home_.shard.id(), report_message_);
 }
 

@@ -16,7 +16,6 @@ class FetchPart {
 
   void add(FetchSlot& slot);
   ShardId shard() const { return shard_; }
-  bool watching() const { return command_ == Command::kWatch; }
   // There at the last look. What was measured while waiting can be more than one read gives (a read
   // ends with its segment), and is what min_bytes is about.
   uint64_t bytes() const { return std::max(bytes_, available_); }
@@ -29,7 +28,7 @@ class FetchPart {
   void collect();
 
  private:
-  enum class Command : uint8_t { kNone, kRead, kWatch };
+  enum class Command : uint8_t { kRead, kWatch };
 
   void command(Command next);
   void commanded(Shard& at);    // command_message_, on the owner
@@ -52,7 +51,7 @@ class FetchPart {
   BrokerShard* here_ = nullptr;   // the owner, from the first command on
   FetchSlot* first_ = nullptr;
   FetchSlot* last_ = nullptr;
-  Command command_ = Command::kNone;  // what home waits for
+  Command command_ = Command::kRead;
   bool watches_linked_ = false;
   uint64_t trigger_ = 0;
   uint64_t available_ = 0;
