@@ -53,7 +53,6 @@ class Request : public ListHook<InFlightTag> {
   // --- what was asked; views live as long as the request ---
   proto::ApiKey api_key() const { return api_key_; }
   int16_t version() const { return version_; }
-  int32_t correlation_id() const { return correlation_id_; }
   std::string_view client_id() const { return client_id_; }
   MutableBytes body() const { return body_; }
   const ConnectionInfo& connection() const { return *info_; }
@@ -97,8 +96,8 @@ class Request : public ListHook<InFlightTag> {
   }
 
   // --- answers; may be called on any shard, by whoever holds the request ---
-  // `slices` belong to the response's external records, indexed by their token; their pins are released
-  // on the shard that owns them by whoever made them (see Reply::on_sent).
+  // The response's external records are reply().ranges(), indexed by their token; what pins their files is
+  // state of the request (make_state), which goes when the reply has left.
   template <class T>
   void respond(const T& response) {
     respond_as(response, version_);
