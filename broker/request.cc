@@ -32,6 +32,7 @@ void Request::begin(Connection& connection, FrameHold hold, MutableBytes frame,
   version_ = head.api_version;
   correlation_id_ = head.correlation_id;
   close_reason_ = nullptr;
+  on_client_gone_ = nullptr;
   state = nullptr;
   arena_.reset(proto::Arena::limit_for(frame.size()) + 2 * kCopiedFrame);
   std::string_view client = head.client_id.value_or(std::string_view());

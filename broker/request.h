@@ -120,6 +120,14 @@ class Request : public ListHook<InFlightTag> {
   // The fetch session of the connection, which moves with it. Call on the home shard.
   void uses_session(int32_t session_id);
 
+  // Called on the home shard, at any time until the request ends, when the client has closed its side:
+  // an answer that waits for more should come now. Set on the home shard.
+  using OnClientGone = void (*)(void* owner);
+  void set_on_client_gone(void* owner, OnClientGone on_client_gone) {
+    gone_owner_ = owner;
+    on_client_gone_ = on_client_gone;
+  }
+
   // Runs `next` on shard `to` with this request (in a later turn, also when `to` is this shard).
   void hop(ShardId to, Continue next);
 
@@ -137,6 +145,9 @@ class Request : public ListHook<InFlightTag> {
   // With its answer and at home. Not read from state_: while the request is away another shard writes
   // that, and the message that brings the request home is still on its way.
   bool answered() const { return home_with_answer_; }
+  void client_gone() {
+    if (on_client_gone_ != nullptr) on_client_gone_(gone_owner_);
+  }
   const char* close_reason() const { return close_reason_; }
   SendReply& sending() { return sending_; }
 
@@ -180,6 +191,8 @@ class Request : public ListHook<InFlightTag> {
   Message message_;
   SendReply sending_;
   const char* close_reason_ = nullptr;
+  void* gone_owner_ = nullptr;
+  OnClientGone on_client_gone_ = nullptr;
   StateEnd* state_ends_ = nullptr;
   enum class State : uint8_t { kFree, kRunning, kAnswered } state_ = State::kFree;  // who holds it
   bool home_with_answer_ = false;  // home alone

@@ -21,6 +21,7 @@ void DelayedFetch::start(std::span<FetchSlot> slots) {
     if (slot.shard != kNoShard) add(slot);
   if (part_count_ == 0) return finish();
   request_.works_on(part_count_ == 1 ? parts_->shard() : kNoShard);
+  request_.set_on_client_gone(this, [](void* self) { static_cast<DelayedFetch*>(self)->expire(); });
   expected_ = part_count_;
   commanding_ = true;
   for (FetchPart* part = parts_; part != nullptr; part = part->next) part->read();

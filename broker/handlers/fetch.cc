@@ -334,7 +334,11 @@ void handle_fetch(BrokerShard& here, Request& request) {
                                         : slots_of_request(request, *asked);
   for (FetchSlot& slot : slots) locate(here, request, fetch, slot);
   DelayedFetch::Limits limits;
+  // A client that has gone is not always noticed (its pipeline may be full): nobody waits longer than an
+  // idle connection lives.
   limits.max_wait_ms = asked->max_wait_ms;
+  if (here.config.connections_max_idle_ms > 0)
+    limits.max_wait_ms = std::min(limits.max_wait_ms, here.config.connections_max_idle_ms);
   limits.max_bytes = std::min(asked->max_bytes, here.config.fetch_max_bytes);
   limits.min_bytes = std::min(asked->min_bytes, limits.max_bytes);
   limits.read_committed = asked->isolation_level == kReadCommitted;

@@ -16,6 +16,8 @@ constexpr size_t kMaxSendingBytes = 1024 * 1024;
 constexpr int kMaxSending = 64;
 // Requests in a row for one other shard, before the connection moves to it.
 constexpr int kMoveAfter = 32;
+// A client that closed its half still gets the answers that come within this time.
+constexpr uint64_t kHalfClosedNs = 30'000'000'000;
 
 uint64_t ns(int32_t ms) { return static_cast<uint64_t>(ms) * 1'000'000; }
 
@@ -168,6 +170,9 @@ void Connection::on_read_end(ReadEnd end) {
     case ReadEnd::kError:
       return close(nullptr);
     case ReadEnd::kPeerFinished:
+      half_closed_ = true;
+      here_.shard.loop().timers().start(idle_timer_, here_.shard.loop().now_ns() + kHalfClosedNs);
+      tell_client_gone();
       return end_after_sending(nullptr);
   }
 }
@@ -188,6 +193,11 @@ void Connection::end_after_sending(const char* why) {
   here_.shard.loop().at_turn_end(flush_);
 }
 
+// What waits for more need not: nobody may be there to read it.
+void Connection::tell_client_gone() {
+  for (Request& request : in_flight_) request.client_gone();
+}
+
 void Connection::drain() { end_after_sending(nullptr); }
 
 void Connection::close(const char* why) {
@@ -197,12 +207,16 @@ void Connection::close(const char* why) {
   reader_.stop();
   here_.shard.io().shutdown(socket_);
   sender_.abort();
+  tell_client_gone();
   here_.shard.loop().at_turn_end(flush_);
 }
 
+// The socket goes as soon as nothing uses it; the connection waits for requests that are still away,
+// which may be long (a group that rebalances).
 void Connection::end_if_done() {
-  if (!ending_ || !in_flight_.empty() || !sending_.empty() || !sender_.idle()) return;
+  if (!ending_ || !sending_.empty() || !sender_.idle()) return;
   if (!closed_) {
+    if (!in_flight_.empty()) return;
     closed_ = true;
     here_.shard.io().shutdown(socket_);
   }
@@ -213,11 +227,13 @@ void Connection::end_if_done() {
 void Connection::on_end(int32_t) {
   if (!reader_.idle()) return here_.shard.loop().post(end_);
   here_.shard.loop().timers().cancel(idle_timer_);
-  if (!moved_) here_.shard.io().close(socket_);
-  set_.remove(*this);
+  if (!moved_ && !socket_closed_) here_.shard.io().close(socket_);
+  socket_closed_ = true;
+  if (in_flight_.empty()) set_.remove(*this);  // else the last answer comes by here again
 }
 
 void Connection::on_idle_timer() {
+  if (half_closed_) return close(nullptr);
   Loop& loop = here_.shard.loop();
   uint64_t until = last_active_ns_ + ns(here_.config.connections_max_idle_ms);
   if (until > loop.now_ns() || in_flight_count_ > 0)

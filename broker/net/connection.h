@@ -1,7 +1,8 @@
 // Connection: one client's socket: frames in, requests under way, answers out in request order.
 //
 // Owner shard: the one that adopted the socket. Lifetime: made by ConnectionSet::adopt; ends itself when
-// the socket is closed and no request, receive or send of it is under way.
+// the socket is closed and no request, receive or send of it is under way. The descriptor does not wait
+// for requests.
 // A connection whose requests all go to one other shard moves there, when nothing is in flight: a request
 // that has to hop costs two wake-ups more.
 // Invariants: requests in flight are bounded (reading pauses at the bound); answers leave in the order
@@ -50,6 +51,7 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   bool send(Request& request);  // false: it has no answer, or the connection is closing
   void push_pieces(Request& request);
   void end_after_sending(const char* why);
+  void tell_client_gone();
   void update_reading();
   void log_end(const char* why);
   void on_idle_timer();
@@ -73,7 +75,9 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   uint64_t last_active_ns_ = 0;
   bool ending_ = false;          // no more requests are read; closes when all is answered and sent
   bool cut_ = false;             // after a broken request: answers to later ones are dropped
+  bool half_closed_ = false;     // the peer sends no more
   bool closed_ = false;          // the socket is shut down
+  bool socket_closed_ = false;   // and its descriptor is gone
   bool moved_ = false;           // the socket is another shard's now
   // Moving to the shard that all its requests go to.
   ShardId target_ = kNoShard;    // of the last request
