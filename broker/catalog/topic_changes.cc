@@ -1,6 +1,7 @@
 #include "broker/catalog/topic_changes.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -55,18 +56,16 @@ TopicOutcome take_assignments(const NewTopic& topic, const ReplicaHome& home) {
     return refuse(ErrorCode::kInvalidRequest,
                   "with a manual assignment the number of partitions must be -1");
   }
-  std::vector<int32_t> indexes;
+  std::set<int32_t> indexes;
   for (const ManualAssignment& assignment : topic.assignments) {
-    if (std::ranges::count(indexes, assignment.partition) > 0) {
+    if (!indexes.insert(assignment.partition).second) {
       return refuse(ErrorCode::kInvalidReplicaAssignment,
                     fmt::format("partition {} is assigned more than once", assignment.partition));
     }
     std::string wrong = check_brokers(assignment.brokers, home.node_id, assignment.partition);
     if (!wrong.empty()) return refuse(ErrorCode::kInvalidReplicaAssignment, std::move(wrong));
-    indexes.push_back(assignment.partition);
   }
-  auto [least, most] = std::ranges::minmax(indexes);
-  if (least != 0 || most != static_cast<int32_t>(indexes.size()) - 1) {
+  if (*indexes.begin() != 0 || *indexes.rbegin() != static_cast<int32_t>(indexes.size()) - 1) {
     return refuse(ErrorCode::kInvalidReplicaAssignment,
                   "partitions must be numbered from 0 without a gap");
   }

@@ -56,6 +56,9 @@ class CreateTopics final : public CatalogChange {
 
   void plan(const CatalogReplay& catalog, MetadataRecords& records) override {
     if (here_.shard.loop().wall_ms() > state_.deadline_ms) return fail_all(ErrorCode::kRequestTimedOut);
+    // Each would add a partition; and each is compared with the topics there are.
+    if (state_.asked->topics.size() > static_cast<size_t>(kMaxPartitionsPerRequest))
+      return fail_all(ErrorCode::kPolicyViolation);
     std::set<std::string_view> seen, twice;
     for (const auto& topic : state_.asked->topics) {
       if (!seen.insert(topic.name).second) twice.insert(topic.name);
