@@ -12,6 +12,7 @@
 #include "broker/broker_shard.h"
 #include "broker/catalog/topic_changes.h"
 #include "broker/config/describe.h"
+#include "broker/handlers/answer_limit.h"
 #include "broker/handlers/authorized_operations.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
@@ -92,8 +93,20 @@ class Answer {
     return !keys || keys->empty() || std::ranges::count(*keys, key) > 0;
   }
 
+  // What the answer takes in the arena.
+  static size_t answer_bytes(const std::vector<DescribedConfig>& configs) {
+    size_t bytes = configs.size() * sizeof(Entry);
+    for (const DescribedConfig& config : configs) {
+      if (config.value) bytes += config.value->size();
+      for (const auto& synonym : config.synonyms) bytes += sizeof(Synonym) + synonym.value.size();
+    }
+    return bytes;
+  }
+
   void fill(const Resource& resource, std::vector<DescribedConfig> configs, Result& result) {
     std::erase_if(configs, [&](const DescribedConfig& c) { return !wanted(resource, c.name); });
+    if (!answer_has_room(arena_, answer_bytes(configs)))
+      return fail(result, ErrorCode::kInvalidRequest, "the answer would be too large");
     auto entries = arena_.array<Entry>(configs.size());
     for (size_t i = 0; i < entries.size(); ++i) fill(configs[i], entries[i]);
     result.configs = entries;
