@@ -17,7 +17,8 @@
 namespace pelton::broker {
 
 // Waits until everything below `offset` is committed (or written: acks=1). Embedded in the waiter; called
-// once with kNone, kKafkaStorageError or kUnknownTopicOrPartition. Unlinks itself when destroyed.
+// once with kNone, kKafkaStorageError, kUnknownTopicOrPartition (deleted) or kNotLeaderOrFollower (the
+// broker stops). Unlinks itself when destroyed.
 struct CommitTag;
 struct CommitWaiter : ListHook<CommitTag> {
   int64_t offset = 0;

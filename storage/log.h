@@ -69,8 +69,8 @@ class Log {
   // Appends one batch that proto::validate has passed. Checks the producer's epoch and sequence, stamps
   // base offset and leader epoch in place, queues the bytes for the write at this turn's end: they must
   // stay in memory until on_written or on_log_failed. Errors: kOutOfOrderSequenceNumber,
-  // kInvalidProducerEpoch, kDuplicateSequenceNumber, kRecordListTooLarge (does not fit in a segment),
-  // kKafkaStorageError (the log has failed).
+  // kInvalidProducerEpoch, kTransactionCoordinatorFenced, kInvalidTxnState, kRecordListTooLarge (does not
+  // fit in a segment), kKafkaStorageError (the log has failed).
   AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms);
 
   // Bytes from `offset` up to `upper` (exclusive), at most max_bytes, from one segment; the first batch
