@@ -160,7 +160,8 @@ std::optional<int64_t> ProducerState::first_open_transaction() const {
 void ProducerState::expire(int64_t now_ms, int64_t expiration_ms) {
   std::erase_if(producers_, [&](const auto& pair) {
     const ProducerEntry& entry = pair.second;
-    return entry.transaction_first_offset < 0 && now_ms - entry.last_timestamp >= expiration_ms;
+    // Not by their difference: a client's timestamp may be anything.
+    return entry.transaction_first_offset < 0 && entry.last_timestamp <= now_ms - expiration_ms;
   });
 }
 

@@ -73,7 +73,9 @@ Result<bool> Segment::must_roll(const proto::BatchView& batch, int64_t last_offs
   if (time_index_.full(config.segment_index_bytes)) return true;
   Result<int64_t> first = first_batch_timestamp();
   if (!first) return std::unexpected(first.error());
-  if (*first >= 0) return batch.max_timestamp() - *first > config.segment_ms;
+  // A client's timestamp may be anything: a difference is only taken where there is one.
+  int64_t newest = batch.max_timestamp();
+  if (*first >= 0) return newest > *first && newest - *first > config.segment_ms;
   Result<int64_t> modified = modified_ms();
   return modified && now_ms - *modified > config.segment_ms;
 }

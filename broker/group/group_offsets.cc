@@ -49,7 +49,8 @@ ErrorCode GroupCoordinator::commit_offsets(const OffsetCommit& commit,
                            .commit_timestamp = now,
                            .expire_timestamp = {},
                            .topic_id = partition.topic_id};
-    if (commit.retention_ms != -1) offset.expire_timestamp = now + commit.retention_ms;
+    if (commit.retention_ms != -1)
+      offset.expire_timestamp = now + std::min(commit.retention_ms, INT64_MAX - now);
     add_offset_commit(records_, commit.group_id, partition.topic, partition.partition, offset);
   }
   writer_.write(records_, coordinator::Replay::kYes, &then);

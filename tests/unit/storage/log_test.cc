@@ -140,6 +140,19 @@ TEST(Log, AnIndexWithoutRoomForAnEntryMakesSegmentsOfOneBatch) {
     EXPECT_GT(std::filesystem::file_size(h.partition(file)), 0u);
 }
 
+TEST(Log, AnyTimestampIsTaken) {
+  LogConfig config;
+  config.segment_ms = 1000;
+  Harness h(config);
+  h.append({.timestamp = 5000});
+  EXPECT_EQ(h.append({.timestamp = INT64_MIN}).base_offset, 1);
+  h.settle();
+  EXPECT_FALSE(std::filesystem::exists(h.partition("00000000000000000001.log"))) << "it is not newer";
+  EXPECT_EQ(h.append({.timestamp = INT64_MAX}).base_offset, 2);
+  h.settle();
+  EXPECT_TRUE(std::filesystem::exists(h.partition("00000000000000000002.log")));
+}
+
 TEST(Log, TooLargeForASegment) {
   LogConfig config;
   config.segment_bytes = 500;

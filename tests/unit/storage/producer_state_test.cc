@@ -138,6 +138,17 @@ TEST_F(ProducerStateTest, Expiry) {
   EXPECT_EQ(state_.size(), 1u) << "its transaction is open";
 }
 
+TEST_F(ProducerStateTest, ExpiryWithTheTimestampsOfAHostileClient) {
+  for (int64_t timestamp : {INT64_MIN, INT64_MAX}) {
+    ProducerEntry entry;
+    entry.last_timestamp = timestamp;
+    state_.put(timestamp, entry);
+  }
+  state_.expire(1'700'000'000'000, 1000);
+  EXPECT_EQ(state_.find(INT64_MIN), nullptr);
+  EXPECT_NE(state_.find(INT64_MAX), nullptr);
+}
+
 TEST_F(ProducerStateTest, SnapshotBytes) {
   EXPECT_EQ(append(3, 5, 2, true), ErrorCode::kNone);
   std::vector<uint8_t> bytes = encode_producer_snapshot(state_);

@@ -335,6 +335,13 @@ TEST_F(OffsetsTest, ExpiryOfOldClientsIsKept) {
   EXPECT_EQ(offset(), std::nullopt);
 }
 
+TEST_F(OffsetsTest, ARetentionWithoutEndNeverExpires) {
+  commit_and_store({.retention_ms = INT64_MAX, .version = 4});
+  pass_ms(10'000);
+  coordinator->expire_offsets();
+  EXPECT_EQ(offset(), 7);
+}
+
 TEST_F(OffsetsTest, DeletedTopicsLoseTheirOffsets) {
   commit_and_store({.topic = "t"});
   commit_and_store({.topic = "u"});
