@@ -60,8 +60,14 @@ void Background::write() {
   // A stop writes them itself, last; a round that comes later must not put older lines over them.
   if (here_.stopping) return;
   std::vector<storage::PartitionCheckpoint> lines{checkpoint_of(here_.catalog_writer->metadata_log())};
+  // A topic may have been deleted, and made again, since its shard told its line: the old recovery point
+  // would make the new partition look damaged after a crash.
+  std::shared_ptr<const CatalogSnapshot> catalog = here_.catalog_writer->snapshot();
   for (Background* each : all_) {
-    lines.insert(lines.end(), each->lines_.begin(), each->lines_.end());
+    for (const storage::PartitionCheckpoint& line : each->lines_) {
+      const TopicInfo* topic = catalog->find(line.id.topic);
+      if (topic != nullptr && topic->id == line.topic_id) lines.push_back(line);
+    }
     each->lines_ = {};
   }
   if (Status written = here_.log_dir.write_checkpoints(lines); !written)

@@ -39,6 +39,7 @@ struct PartitionCheckpoint {
   int64_t recovery_point = 0;
   int64_t log_start_offset = 0;
   int64_t high_watermark = 0;
+  Uuid topic_id = {};  // not in the files: whose partition it was when the line was made
 };
 
 struct LogDirOptions {
