@@ -46,7 +46,7 @@ TEST(Retention, ARenameThatFailsLeavesTheSegmentsWhole) {
   EXPECT_EQ(h.log->apply_retention(kBase, 10), 0);
   EXPECT_TRUE(h.log->failed());
   EXPECT_EQ(h.log->size_bytes(), size);
-  EXPECT_TRUE(h.log->position_of(0));
+  EXPECT_EQ(h.log->log_start_offset(), 0);
 }
 
 TEST(Retention, BySize) {
