@@ -1,14 +1,16 @@
 #include "broker/group/classic_member.h"
 
 #include <algorithm>
+#include <set>
 
 namespace pelton::broker::group {
 
 void ClassicMember::set_protocols(
     std::span<const proto::JoinGroupRequest::JoinGroupRequestProtocol> offered) {
   protocols.clear();
+  std::set<std::string_view> seen;  // a walk for each would be quadratic in what a client sends
   for (const auto& protocol : offered) {
-    if (supports(protocol.name)) continue;
+    if (!seen.insert(protocol.name).second) continue;
     protocols.push_back({std::string(protocol.name), to_blob(protocol.metadata)});
   }
 }

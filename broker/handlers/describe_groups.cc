@@ -26,6 +26,7 @@ struct Describing {
   const DescribeGroupsRequest* asked = nullptr;
   std::span<DescribedGroup> answers;
   size_t at = 0;
+  bool full = false;  // no room for another group: none is looked at any more
 };
 
 void describe_members(const group::ClassicGroup& group, proto::Arena& arena,
@@ -91,7 +92,7 @@ size_t copied_bytes(const group::ClassicGroup& group) {
   return bytes;
 }
 
-void describe_here(BrokerShard& here, Request& request, const Describing& describing,
+void describe_here(BrokerShard& here, Request& request, Describing& describing,
                    DescribedGroup& answer) {
   auto found = here.groups->find(answer.group_id);
   if (found.error != ErrorCode::kNone) {
@@ -99,7 +100,9 @@ void describe_here(BrokerShard& here, Request& request, const Describing& descri
     return;
   }
   const group::ClassicGroup* group = found.coordinator->groups().find(answer.group_id);
-  if (group != nullptr && !answer_has_room(request.arena(), copied_bytes(*group))) {
+  if (group != nullptr && !describing.full)
+    describing.full = !answer_has_room(request.arena(), copied_bytes(*group));
+  if (group != nullptr && describing.full) {
     answer.error_code = proto::wire(ErrorCode::kInvalidRequest);
     return;
   }
