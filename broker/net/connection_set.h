@@ -50,7 +50,7 @@ class ConnectionSet {
   const SendOptions& send_options() const { return send_options_; }
 
  private:
-  static constexpr size_t kKeptRequests = 256;
+  static constexpr size_t kKeptRequests = 64;
 
   struct Acceptor {
     Acceptor(ConnectionSet& set, std::string name, SocketFd socket);
