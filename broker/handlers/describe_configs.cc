@@ -69,6 +69,7 @@ class Answer {
     if (topic == nullptr) {
       return fail(result, ErrorCode::kUnknownTopicOrPartition, fmt::format("there is no topic {}", name));
     }
+    if (full_) return refuse_full(result);
     fill(resource, describe_topic(here_.config, topic->config), result);
   }
 
@@ -85,6 +86,7 @@ class Answer {
       return fail(result, ErrorCode::kInvalidRequest,
                   fmt::format("{} is not this broker's id, {}", name, here_.config.node_id));
     }
+    if (full_) return refuse_full(result);
     fill(resource, describe_broker(here_.config), result);
   }
 
@@ -105,8 +107,8 @@ class Answer {
 
   void fill(const Resource& resource, std::vector<DescribedConfig> configs, Result& result) {
     std::erase_if(configs, [&](const DescribedConfig& c) { return !wanted(resource, c.name); });
-    if (!answer_has_room(arena_, answer_bytes(configs)))
-      return fail(result, ErrorCode::kInvalidRequest, "the answer would be too large");
+    full_ = !answer_has_room(arena_, answer_bytes(configs));
+    if (full_) return refuse_full(result);
     auto entries = arena_.array<Entry>(configs.size());
     for (size_t i = 0; i < entries.size(); ++i) fill(configs[i], entries[i]);
     result.configs = entries;
@@ -136,6 +138,12 @@ class Answer {
     result.error_message = arena_.copy(message);
   }
 
+  void refuse_full(Result& result) {
+    result.error_code = static_cast<int16_t>(ErrorCode::kInvalidRequest);
+    result.error_message = "the answer would be too large";
+  }
+
+  bool full_ = false;  // no room for another resource: none is looked at any more
   BrokerShard& here_;
   Request& request_;
   proto::Arena& arena_;
