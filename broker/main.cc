@@ -19,6 +19,7 @@
 #include "broker/config/load_config.h"
 #include "broker/server.h"
 #include "reactor/base/log.h"
+#include "reactor/posix_sockets.h"
 #include "reactor/uring_io.h"
 
 extern "C" char** environ;
@@ -140,6 +141,11 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   for (auto& io : *ios) io_pointers.push_back(io.get());
   auto server = Server::open(config, io_pointers, {});
   if (!server) return fail(server.error());
+  for (const ListenerConfig& listener : config.listeners) {
+    if (Status free = posix::check_free(listener.bind); !free)
+      return fail(fmt::format("cannot listen on {} (listener {}): {}", listener.bind.to_string(),
+                              listener.name, to_string(free.error())));
+  }
   if (auto listening = (*server)->listen(); !listening) return fail(listening.error());
 
   std::unique_ptr<ShardThreads> threads;

@@ -116,6 +116,23 @@ Result<SocketFd> listen(const SocketAddress& address, int backlog, ListenerMode 
   return no_v6 ? listen_raw(any_v4(address.port), port_is_given, backlog, mode, false) : both;
 }
 
+Status check_free(const SocketAddress& address) {
+  if (address.port == 0) return {};
+  bool any = address.host.empty();
+  Result<RawAddress> raw = any ? Result<RawAddress>(any_v6(address.port)) : parse(address);
+  if (!raw) return std::unexpected(raw.error());
+  int fd = ::socket(raw->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 && any) return {};  // no IPv6 here; the listener's own bind will tell
+  if (fd < 0) return last_sys_error();
+  if (any) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  // As a listener binds, but for the sharing; connections in TIME_WAIT are no hindrance.
+  bool free = set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
+              ::bind(fd, raw->get(), raw->length) == 0;
+  int error = errno;
+  ::close(fd);
+  return free ? Status{} : sys_error(error);
+}
+
 Result<SocketAddress> local_address(SocketFd socket) {
   RawAddress raw;
   raw.length = sizeof raw.storage;

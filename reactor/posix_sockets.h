@@ -16,6 +16,9 @@ enum class ListenerMode { kBlocking, kNonBlocking };
 // SO_REUSEPORT; TCP_NODELAY, which accepted sockets inherit. An empty host listens on every IPv4 and
 // IPv6 address, or IPv4 alone where the kernel has no IPv6.
 Result<SocketFd> listen(const SocketAddress& address, int backlog, ListenerMode mode);
+// Whether a listener could have the address for itself. Listeners share their port between shards, and so
+// with another process of the same user too, without an error: ask before the first of them binds.
+Status check_free(const SocketAddress& address);
 Result<SocketAddress> local_address(SocketFd socket);
 Result<SocketAddress> peer_address(SocketFd socket);
 void set_buffer_sizes(SocketFd socket, int send_bytes, int receive_bytes);
