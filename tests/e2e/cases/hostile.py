@@ -1,8 +1,11 @@
 """Clients that mean no good, and a stop while others work."""
 
 import os
+import random
 import resource
+import socket
 import struct
+import threading
 import time
 
 from tests.e2e.case import case, expect, expect_equal
@@ -181,3 +184,116 @@ def _end(broker, topic):
         answer = connection.call("ListOffsets", 7, {"ReplicaId": -1, "Topics": [
             {"Name": topic, "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}]}]})
         return answer["Topics"][0]["Partitions"][0]["Offset"]
+
+
+@case(smoke=True, brokers=("pelton",))
+def clients_that_leave_waiting(context):
+    """Clients that ask for a fetch of 24 days and go (closed, reset, half closed): their descriptors come
+    back, and who closed its half only gets its answer."""
+    broker = context.own()
+    with Connection(broker.port) as connection:
+        topic_id = connection.create_topic(context.topic("left"), 4)
+    before = _descriptors(broker)
+    for number in range(60):
+        connection = _waiting_forever(broker, topic_id)
+        if number % 2 == 0:  # a reset
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    with _waiting_forever(broker, topic_id) as connection:
+        connection.socket.shutdown(socket.SHUT_WR)
+        expect_equal(connection.receive()["ErrorCode"], 0, "answer after a half close")
+        expect(wire.closed_by_peer(connection.socket), "half closed and answered: stays open")
+    end = time.monotonic() + 10
+    while _descriptors(broker) > before + 5:
+        expect(time.monotonic() < end, f"{_descriptors(broker)} descriptors, {before} before")
+        time.sleep(0.05)
+
+
+def _waiting_forever(broker, topic_id):
+    connection = Connection(broker.port)
+    connection.send("Fetch", 17, {
+        "MaxWaitMs": 2**31 - 1, "MinBytes": 2**31 - 1, "SessionEpoch": -1, "Topics": [
+            {"TopicId": topic_id, "Partitions": [
+                {"Partition": partition, "FetchOffset": 0, "PartitionMaxBytes": 1 << 20}
+                for partition in range(4)]}]})
+    return connection
+
+
+@case(brokers=("pelton",))
+def group_requests_in_pipelines(context):
+    """Group requests of many groups, thus for other shards, and requests answered at once, pipelined and
+    often cut off: answers are told apart from requests that are still away."""
+    broker = context.own({"pelton.shards": 2})
+    with Connection(broker.port) as connection:
+        connection.call("FindCoordinator", 4, {"CoordinatorKeys": ["g0"]})
+    end = time.monotonic() + 8
+    threads = [threading.Thread(target=_pipeline_groups, args=(broker, seed, end)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expect(broker.alive(), "the broker has ended")
+    _expect_served(context, broker)
+
+
+def _pipeline_groups(broker, seed, end):
+    draw = random.Random(seed)
+    while time.monotonic() < end and broker.alive():
+        try:
+            with Connection(broker.port, timeout=2) as connection:
+                for _ in range(draw.randint(1, 30)):
+                    _send_any_group_request(connection, draw)
+                connection.socket.settimeout(0.02)
+                while connection.unanswered and draw.random() < 0.7:
+                    connection.receive()
+                if draw.random() < 0.6:
+                    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                                 struct.pack("ii", 1, 0))
+        except OSError:
+            pass  # no answer yet, or the broker closed
+
+
+def _send_any_group_request(connection, draw):
+    group = f"g{draw.randrange(6)}"
+    kind = draw.randrange(6)
+    if kind == 0:
+        connection.send("JoinGroup", draw.choice([2, 4, 9]), {
+            "GroupId": group, "SessionTimeoutMs": 6000, "RebalanceTimeoutMs": draw.choice([-1, 0, 50, 9999]),
+            "ProtocolType": "consumer", "GroupInstanceId": draw.choice([None, "s1"]),
+            "Protocols": [{"Name": "range", "Metadata": b"x" * draw.choice([0, 5000])}]}, fit=True)
+    elif kind == 1:
+        connection.send("SyncGroup", 5, {"GroupId": group, "GenerationId": 1, "MemberId": "m",
+                                         "ProtocolType": "consumer", "ProtocolName": "range"})
+    elif kind == 2:
+        connection.send("OffsetCommit", 8, {"GroupId": group, "GenerationIdOrMemberEpoch": -1, "Topics": [
+            {"Name": "t", "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 5}]}]})
+    elif kind == 3:
+        connection.send("OffsetFetch", 7, {"GroupId": group, "Topics": None, "RequireStable": False})
+    elif kind == 4:
+        connection.send("DescribeGroups", 5, {"Groups": [f"g{number}" for number in range(6)]})
+    else:
+        connection.send("LeaveGroup", 5, {"GroupId": group, "Members": [
+            {"MemberId": "", "GroupInstanceId": "s1"}]})
+
+
+@case(smoke=True, brokers=("pelton",))
+def many_small_things(context):
+    """300,000 protocols in a JoinGroup, 120,000 assignments in a CreateTopics: others are served meanwhile."""
+    broker = context.own()
+    with Connection(broker.port) as connection:
+        connection.call("FindCoordinator", 4, {"CoordinatorKeys": ["g"]})
+    count = 300_000
+    names = b"".join(struct.pack(">h6si", 6, b"%06d" % number, 0) for number in range(count))
+    join = (struct.pack(">h1siihh8si", 1, b"g", 30000, 60000, 0, 8, b"consumer", count) + names)
+    count = 120_000
+    assignments = b"".join(struct.pack(">iii", number, 1, 1) for number in range(count))
+    create = (struct.pack(">ih5sihi", 1, 5, b"wider", -1, -1, count) + assignments +
+              struct.pack(">iib", 0, 5000, 0))
+    for what, frame in {"protocols": wire.request(11, 3, 1, join),
+                        "assignments": wire.request(19, 2, 1, create)}.items():
+        with wire.connect(broker.port, timeout=20) as connection:
+            connection.sendall(frame)
+            started = time.monotonic()
+            _expect_served(context, broker)
+            wire.receive(connection)
+            expect(time.monotonic() - started < 8, f"{what}: {time.monotonic() - started:.1f} s")
