@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,27 +47,47 @@ int run_here(const SimulationOptions& options) {
 }
 
 // In a process of its own: a failed CHECK ends one run, not all.
-int run_apart(const SimulationOptions& options) {
+pid_t start_apart(const SimulationOptions& options) {
   std::fflush(stdout);
   pid_t child = ::fork();
   if (child == 0) std::exit(run_here(options));
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) return kFailed;
+  return child;
+}
+
+int code_of(uint64_t seed, int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  if (WIFSIGNALED(status))
-    std::printf("seed %llu: ended by signal %d\n", static_cast<unsigned long long>(options.seed),
-                WTERMSIG(status));
+  std::printf("seed %llu: ended by signal %d\n", static_cast<unsigned long long>(seed), WTERMSIG(status));
   return kFailed;
 }
 
+int run_apart(const SimulationOptions& options) {
+  pid_t child = start_apart(options);
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return kFailed;
+  return code_of(options.seed, status);
+}
+
 int run_seeds(uint64_t first, uint64_t last) {
+  constexpr size_t kAtOnce = 2;
   auto started = std::chrono::steady_clock::now();
   int passed = 0;
   int failed = 0;
-  for (uint64_t seed = first; seed <= last; ++seed) {
-    bool ok = run_apart({.seed = seed}) == kPassed;
+  std::map<pid_t, uint64_t> under_way;
+  for (uint64_t seed = first; seed <= last || !under_way.empty();) {
+    if (seed <= last && under_way.size() < kAtOnce) {
+      pid_t child = start_apart({.seed = seed});
+      if (child < 0) return kFailed;
+      under_way[child] = seed++;
+      continue;
+    }
+    int status = 0;
+    auto ended = under_way.find(::wait(&status));
+    if (ended == under_way.end()) return kFailed;
+    bool ok = code_of(ended->second, status) == kPassed;
     ++(ok ? passed : failed);
-    if (!ok) std::printf("   replay: sim_test --seed %llu\n", static_cast<unsigned long long>(seed));
+    if (!ok)
+      std::printf("   replay: sim_test --seed %llu\n", static_cast<unsigned long long>(ended->second));
+    under_way.erase(ended);
   }
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
   std::printf("%d passed, %d failed in %.1f s\n", passed, failed, took.count());

@@ -111,7 +111,7 @@ void Simulation::crash_broker() {
 bool Simulation::run() {
   start_broker();
   for (auto& client : clients_) client->start();
-  disturb_until(world_.now_ns() + world_.between(60, 120) * kSecond);
+  disturb_until(world_.now_ns() + world_.between(45, 90) * kSecond);
   if (!failed()) settle();
   if (!failed()) end_broker();
   if (!failed()) verify();
@@ -119,7 +119,7 @@ bool Simulation::run() {
 }
 
 void Simulation::disturb_until(uint64_t end_ns) {
-  uint64_t next_crash = world_.now_ns() + world_.between(3, 12) * kSecond;
+  uint64_t next_crash = world_.now_ns() + world_.between(3, 8) * kSecond;
   uint64_t next_break = world_.now_ns() + world_.between(1, 3) * kSecond;
   uint64_t next_start = 0;
   while (!failed() && world_.now_ns() < end_ns) {
@@ -134,7 +134,7 @@ void Simulation::disturb_until(uint64_t end_ns) {
       start_broker();
       // Now and then it dies before it has done much.
       next_crash = world_.now_ns() + (world_.chance(0.3) ? world_.between(5 * kMilli, kSecond)
-                                                         : world_.between(2, 15) * kSecond);
+                                                         : world_.between(2, 10) * kSecond);
     }
     if (world_.now_ns() >= next_break) {
       ++counts_.broken_connections;

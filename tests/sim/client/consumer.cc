@@ -90,7 +90,7 @@ void Consumer::on_answer(const proto::FetchResponse& response, const std::vector
   for (const auto& topic : response.responses)
     for (const auto& data : topic.partitions)
       if (!on_partition(data, sent[static_cast<size_t>(data.partition_index)])) return;
-  later(world_.chance(0.02) ? world_.below(2 * kSecond) : world_.below(kMilli), [this] { fetch(); });
+  later(world_.chance(0.02) ? world_.below(2 * kSecond) : world_.latency(kMilli, 40 * kMilli), [this] { fetch(); });
 }
 
 bool Consumer::on_partition(const proto::FetchResponse::PartitionData& data, const Model::Moment& sent) {
