@@ -29,6 +29,11 @@ struct Describing {
   bool full = false;  // no room for another group: none is looked at any more
 };
 
+std::string_view protocol_of(const group::ClassicGroup& group) {
+  const std::optional<std::string>& name = group.protocol_name();
+  return name ? std::string_view(*name) : std::string_view();
+}
+
 void describe_members(const group::ClassicGroup& group, proto::Arena& arena,
                       DescribedGroup& answer) {
   // Metadata belongs to the chosen protocol; while a rebalance is under way there is none.
@@ -45,7 +50,7 @@ void describe_members(const group::ClassicGroup& group, proto::Arena& arena,
     described.client_host = arena.copy(std::string_view(member->client_host));
     described.member_assignment = arena.copy(Bytes(member->assignment));
     if (stable)
-      described.member_metadata = arena.copy(member->metadata(group.protocol_name().value_or("")));
+      described.member_metadata = arena.copy(member->metadata(protocol_of(group)));
   }
 }
 
@@ -87,7 +92,7 @@ size_t copied_bytes(const group::ClassicGroup& group) {
   for (const auto& [id, member] : group.members()) {
     bytes += sizeof(DescribeGroupsResponse::DescribedGroupMember) + id.size() +
              member->client_id.size() + member->client_host.size() + member->assignment.size() +
-             member->metadata(group.protocol_name().value_or("")).size();
+             member->metadata(protocol_of(group)).size();
   }
   return bytes;
 }
