@@ -226,14 +226,14 @@ def group_requests_in_pipelines(context):
     broker = context.own({"pelton.shards": 2})
     with Connection(broker.port) as connection:
         connection.call("FindCoordinator", 4, {"CoordinatorKeys": ["g0"]})
-    end = time.monotonic() + 8
+    end = time.monotonic() + 5
     threads = [threading.Thread(target=_pipeline_groups, args=(broker, seed, end)) for seed in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     expect(broker.alive(), "the broker has ended")
-    _expect_served(context, broker)
+    wire.wait_for_metadata(broker.port, 30, broker.alive)
 
 
 def _pipeline_groups(broker, seed, end):
@@ -270,7 +270,7 @@ def _send_any_group_request(connection, draw):
     elif kind == 3:
         connection.send("OffsetFetch", 7, {"GroupId": group, "Topics": None, "RequireStable": False})
     elif kind == 4:
-        connection.send("DescribeGroups", 5, {"Groups": [f"g{number}" for number in range(6)]})
+        connection.send("DescribeGroups", 5, {"Groups": [group]})
     else:
         connection.send("LeaveGroup", 5, {"GroupId": group, "Members": [
             {"MemberId": "", "GroupInstanceId": "s1"}]})
