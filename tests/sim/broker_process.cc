@@ -51,10 +51,18 @@ Result<void, std::string> BrokerProcess::start() {
   std::vector<Io*> ios;
   for (int shard = 0; shard < config_.shards; ++shard) {
     process->ios.push_back(std::make_unique<SimIo>(world_, disk_, network_, shape_));
+    process->ios.back()->wait_in_poll(true);
     ios.push_back(process->ios.back().get());
   }
   auto server = broker::Server::open(config_, ios, {.load_in_threads = false, .shuffle = true});
-  if (!server) return std::unexpected(server.error());
+  for (auto& io : process->ios) io->wait_in_poll(false);
+  if (!server) {
+    // What it began on the disk may still be under way.
+    for (auto& io : process->ios) io->die();
+    network_.crash(CrashKind::kProcessKill);
+    dead_.push_back(std::move(process));
+    return std::unexpected(server.error());
+  }
   process->server = std::move(*server);
   process->shards = process->server->shards();
   process->awake.assign(process->shards.size(), true);
@@ -85,7 +93,7 @@ void BrokerProcess::end_if_stopped() {
   hopped_ += hopped_now();
   stopped_clean_ = alive_->server->stopped_clean();
   alive_->shards.clear();
-  for (auto& io : alive_->ios) io->wait_in_poll();
+  for (auto& io : alive_->ios) io->wait_in_poll(true);
   alive_->server.reset();
   network_.crash(CrashKind::kProcessKill);
   disk_.crash(CrashKind::kProcessKill);

@@ -27,7 +27,7 @@ class BrokerProcess {
 
   bool running() const { return alive_ != nullptr; }
   uint64_t starts() const { return starts_; }
-  // Loads the directory and listens. The error is the broker's own sentence.
+  // Loads the directory and listens. The error is the broker's own sentence; the process has ended then.
   Result<void, std::string> start();
   // Kills it; the disk and the network are told.
   void crash(CrashKind kind);

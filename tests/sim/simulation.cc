@@ -98,6 +98,23 @@ void Simulation::start_broker() {
   if (auto started = broker_.start(); !started) violate("the broker does not start: " + started.error());
 }
 
+bool Simulation::start_broker_in_danger() {
+  if (world_.chance(0.25)) disk_.lose_power_after(world_.latency(1, 300));
+  auto started = broker_.start();
+  if (!disk_.lost_power()) {
+    disk_.lose_power_after(std::nullopt);
+    if (!started) violate("the broker does not start: " + started.error());
+    return !failed();
+  }
+  ++counts_.power_losses_at_start;
+  if (broker_.running())
+    broker_.crash(CrashKind::kPowerLoss);
+  else
+    disk_.crash(CrashKind::kPowerLoss);
+  model_.crashed(CrashKind::kPowerLoss);
+  return false;
+}
+
 void Simulation::crash_broker() {
   bool power = world_.chance(0.5);
   ++(power ? counts_.power_losses : counts_.kills);
@@ -131,7 +148,10 @@ void Simulation::disturb_until(uint64_t end_ns) {
       next_start = world_.now_ns() + world_.between(10 * kMilli, 3 * kSecond);
     }
     if (!broker_.running() && world_.now_ns() >= next_start) {
-      start_broker();
+      if (!start_broker_in_danger()) {
+        next_start = world_.now_ns() + world_.between(10 * kMilli, kSecond);
+        continue;
+      }
       // Now and then it dies before it has done much.
       next_crash = world_.now_ns() + (world_.chance(0.3) ? world_.between(5 * kMilli, kSecond)
                                                          : world_.between(2, 10) * kSecond);
@@ -188,10 +208,10 @@ void Simulation::verify() {
 
 std::string Simulation::summary() const {
   return fmt::format(
-      "{:.0f} s, {} kills, {} power losses, {} clean stops, {} resets; {} records acknowledged, {} seen, "
+      "{:.0f} s, {} kills, {} power losses, {} more at a start, {} clean stops, {} resets; {} records acknowledged, {} seen, "
       "{} commits, {} hops, {} events, trace {:016x}",
       static_cast<double>(world_.now_ns()) / 1e9, counts_.kills, counts_.power_losses,
-      counts_.clean_stops, counts_.broken_connections, model_.records_acked(), model_.records_seen(),
+      counts_.power_losses_at_start, counts_.clean_stops, counts_.broken_connections, model_.records_acked(), model_.records_seen(),
       model_.commits_acked(), broker_.requests_hopped(), world_.trace_length(), world_.trace_hash());
 }
 

@@ -26,6 +26,7 @@ struct SimulationOptions {
 struct SimulationCounts {
   uint64_t kills = 0;
   uint64_t power_losses = 0;
+  uint64_t power_losses_at_start = 0;
   uint64_t clean_stops = 0;
   uint64_t broken_connections = 0;
 };
@@ -58,6 +59,8 @@ class Simulation {
   template <class Done>
   bool run_until(uint64_t timeout_ns, Done done);
   void start_broker();
+  // Starts it, with the power going away during that, as drawn. Whether it runs.
+  bool start_broker_in_danger();
   void crash_broker();
   bool failed() const { return !violation_.empty(); }
   void violate(const std::string& what);

@@ -26,6 +26,13 @@ std::vector<std::string> parts_of(const std::string& path) {
 
 SimDisk::SimDisk(World& world) : world_(world), root_(std::make_shared<SimFile>(0, true)) {}
 
+bool SimDisk::powered() {
+  if (!changes_left_) return true;
+  if (*changes_left_ == 0) return false;
+  --*changes_left_;
+  return true;
+}
+
 SimDisk::FilePtr SimDisk::make_file(bool is_directory) {
   auto file = std::make_shared<SimFile>(next_file_++, is_directory);
   file->modified_ms = world_.wall_ms();
@@ -72,6 +79,7 @@ Result<FileFd> SimDisk::open(const std::string& path, OpenMode mode) {
     return open_file(place->file);
   }
   if (!creates) return sys_error(ENOENT);
+  if (!powered()) return sys_error(EIO);
   FilePtr file = make_file(false);
   change(file, nullptr, "", place->directory, place->name);
   return open_file(file);
@@ -99,6 +107,7 @@ Result<size_t> SimDisk::pread(FileFd fd, MutableBytes into, uint64_t position) {
 }
 
 Status SimDisk::pwritev(FileFd fd, const iovec* pieces, int count, uint64_t position) {
+  if (!powered()) return sys_error(EIO);
   FilePtr to = file(fd);
   uint64_t at = position;
   for (int i = 0; i < count; ++i) {
@@ -113,6 +122,7 @@ Status SimDisk::pwritev(FileFd fd, const iovec* pieces, int count, uint64_t posi
 Result<uint64_t> SimDisk::size(FileFd fd) { return file(fd)->size(); }
 
 Status SimDisk::truncate(FileFd fd, uint64_t size) {
+  if (!powered()) return sys_error(EIO);
   file(fd)->truncate(size);
   world_.trace("truncate", file(fd)->id(), size);
   return {};
@@ -136,6 +146,7 @@ void SimDisk::change(FilePtr file, FilePtr from, std::string from_name, FilePtr 
 }
 
 Status SimDisk::rename(const std::string& from, const std::string& to) {
+  if (!powered()) return sys_error(EIO);
   Result<Place> source = find(from);
   if (!source) return std::unexpected(source.error());
   if (source->file == nullptr) return sys_error(ENOENT);
@@ -149,6 +160,7 @@ Status SimDisk::rename(const std::string& from, const std::string& to) {
 }
 
 Status SimDisk::unlink(const std::string& path) {
+  if (!powered()) return sys_error(EIO);
   Result<Place> place = find(path);
   if (!place) return std::unexpected(place.error());
   if (place->file == nullptr) return sys_error(ENOENT);
@@ -159,6 +171,7 @@ Status SimDisk::unlink(const std::string& path) {
 }
 
 Status SimDisk::make_directory(const std::string& path) {
+  if (!powered()) return sys_error(EIO);
   Result<Place> place = find(path);
   if (!place) return std::unexpected(place.error());
   if (place->file != nullptr) return {};
@@ -167,6 +180,7 @@ Status SimDisk::make_directory(const std::string& path) {
 }
 
 Status SimDisk::remove_directory(const std::string& path) {
+  if (!powered()) return sys_error(EIO);
   Result<Place> place = find(path);
   if (!place) return std::unexpected(place.error());
   if (place->file == nullptr) return sys_error(ENOENT);
@@ -249,6 +263,7 @@ void SimDisk::fail_sync(const Sync& sync) {
 }
 
 Status SimDisk::sync(FileFd fd) {
+  if (!powered()) return sys_error(EIO);
   world_.spend(kBlockingSyncNs);
   world_.trace("sync", file(fd)->id());
   finish_sync(begin_sync(fd));
@@ -256,6 +271,7 @@ Status SimDisk::sync(FileFd fd) {
 }
 
 Status SimDisk::sync_directory(const std::string& path) {
+  if (!powered()) return sys_error(EIO);
   Result<Place> place = find(path);
   if (!place) return std::unexpected(place.error());
   if (place->file == nullptr) return sys_error(ENOENT);
@@ -268,6 +284,7 @@ Status SimDisk::sync_directory(const std::string& path) {
 }
 
 Status SimDisk::sync_file_system(const std::string& path) {
+  if (!powered()) return sys_error(EIO);
   if (!exists(path)) return sys_error(ENOENT);
   world_.spend(kBlockingSyncNs);
   world_.trace("sync file system");
@@ -296,6 +313,7 @@ void SimDisk::lose_changes() {
 void SimDisk::crash(CrashKind kind) {
   open_.clear();
   locks_.clear();
+  changes_left_.reset();
   world_.trace(kind == CrashKind::kPowerLoss ? "power loss" : "process kill");
   if (kind == CrashKind::kProcessKill) return;
   lose_changes();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,11 @@ class SimDisk : public FileSystem {
   explicit SimDisk(World& world);
 
   Faults faults;
+
+  // The power goes away in the middle of something: after so many more changes each further one fails and
+  // has no effect, until crash(). nullopt: it stays.
+  void lose_power_after(std::optional<uint64_t> changes) { changes_left_ = changes; }
+  bool lost_power() const { return changes_left_ == 0u; }
 
   // The processes of the disk die; `kind` says what is left.
   void crash(CrashKind kind);
@@ -91,6 +97,8 @@ class SimDisk : public FileSystem {
   };
 
   Result<Place> find(const std::string& path) const;
+  // Counts one change; false: there is no power for it.
+  bool powered();
   FilePtr make_file(bool is_directory);
   FileFd open_file(const FilePtr& file);
   void change(FilePtr file, FilePtr from, std::string from_name, FilePtr to, std::string to_name);
@@ -108,6 +116,7 @@ class SimDisk : public FileSystem {
   uint64_t next_change_ = 1;
   uint64_t next_file_ = 1;
   FileFd next_fd_ = 3;
+  std::optional<uint64_t> changes_left_;
 };
 
 }  // namespace pelton::sim

@@ -270,6 +270,7 @@ void SimIo::start_sync(SimDisk::Sync sync, Op& op, uint64_t id) {
   end_later(op.done, world_.latency(shape_.sync_low_ns, shape_.sync_high_ns),
             [this, promise = std::move(sync), fails, id]() -> int64_t {
               world_.trace(fails ? "sync failed" : "synced", id);
+              if (disk_.lost_power()) return -EIO;
               if (fails) {
                 disk_.fail_sync(promise);
                 return -EIO;

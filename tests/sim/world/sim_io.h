@@ -34,7 +34,7 @@ class SimIo : public Io {
 
   void die() { dead_ = true; }
   // Polls really wait, with the world going on meanwhile: for what drains its operations at its end.
-  void wait_in_poll() { waits_ = true; }
+  void wait_in_poll(bool wait) { waits_ = wait; }
   // Until when the loop would sleep now: 0 = it would not, UINT64_MAX = for good.
   uint64_t wants() const;
   uint32_t leases_out() const { return static_cast<uint32_t>(lent_.size()); }
