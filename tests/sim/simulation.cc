@@ -45,6 +45,10 @@ Simulation::Simulation(const SimulationOptions& options)
       context_{world_, network_, model_, BrokerProcess::kPort},
       shape_(drawn_shape(world_)),
       broker_(world_, disk_, network_, sim_config(world_, options.shards), shape_) {
+  if (world_.chance(0.3)) {
+    disk_.faults.sync_error = 0.005;
+    context_.disk_fails = true;
+  }
   add_clients();
 }
 
@@ -116,7 +120,10 @@ bool Simulation::start_broker_in_danger() {
 }
 
 void Simulation::crash_broker() {
-  bool power = world_.chance(0.5);
+  // A restart alone after a failed sync would read from the page cache what is not on the device, and no
+  // program can tell: there the machine goes down.
+  bool power = world_.chance(0.5) || disk_.failed_syncs() > 0;
+  counts_.failed_syncs += disk_.failed_syncs();
   ++(power ? counts_.power_losses : counts_.kills);
   CrashKind kind = power ? CrashKind::kPowerLoss : CrashKind::kProcessKill;
   broker_.crash(kind);
@@ -167,6 +174,8 @@ void Simulation::disturb_until(uint64_t end_ns) {
 // Nothing goes wrong any more: what was begun ends.
 void Simulation::settle() {
   context_.producing = false;
+  disk_.faults.sync_error = 0.0;
+  if (broker_.running() && disk_.failed_syncs() > 0) crash_broker();
   if (!broker_.running()) start_broker();
   auto settled = [this] {
     return std::all_of(clients_.begin(), clients_.end(), [](auto& each) { return each->settled(); });
@@ -208,10 +217,10 @@ void Simulation::verify() {
 
 std::string Simulation::summary() const {
   return fmt::format(
-      "{:.0f} s, {} kills, {} power losses, {} more at a start, {} clean stops, {} resets; {} records acknowledged, {} seen, "
+      "{:.0f} s, {} kills, {} power losses, {} more at a start, {} failed syncs, {} clean stops, {} resets; {} records acknowledged, {} seen, "
       "{} commits, {} hops, {} events, trace {:016x}",
       static_cast<double>(world_.now_ns()) / 1e9, counts_.kills, counts_.power_losses,
-      counts_.power_losses_at_start, counts_.clean_stops, counts_.broken_connections, model_.records_acked(), model_.records_seen(),
+      counts_.power_losses_at_start, counts_.failed_syncs, counts_.clean_stops, counts_.broken_connections, model_.records_acked(), model_.records_seen(),
       model_.commits_acked(), broker_.requests_hopped(), world_.trace_length(), world_.trace_hash());
 }
 

@@ -27,6 +27,7 @@ struct SimulationCounts {
   uint64_t kills = 0;
   uint64_t power_losses = 0;
   uint64_t power_losses_at_start = 0;
+  uint64_t failed_syncs = 0;
   uint64_t clean_stops = 0;
   uint64_t broken_connections = 0;
 };

@@ -259,6 +259,7 @@ void SimDisk::finish_sync(const Sync& sync) {
 }
 
 void SimDisk::fail_sync(const Sync& sync) {
+  ++failed_syncs_;
   for (const auto& [file, promise] : sync.files) file->drop_sync(promise);
 }
 
@@ -314,6 +315,7 @@ void SimDisk::crash(CrashKind kind) {
   open_.clear();
   locks_.clear();
   changes_left_.reset();
+  failed_syncs_ = 0;
   world_.trace(kind == CrashKind::kPowerLoss ? "power loss" : "process kill");
   if (kind == CrashKind::kProcessKill) return;
   lose_changes();

@@ -43,6 +43,10 @@ class SimDisk : public FileSystem {
   void lose_power_after(std::optional<uint64_t> changes) { changes_left_ = changes; }
   bool lost_power() const { return changes_left_ == 0u; }
 
+  // Asynchronous syncs that failed since the last crash: what they were for is in the page cache alone, and
+  // counts as clean.
+  uint64_t failed_syncs() const { return failed_syncs_; }
+
   // The processes of the disk die; `kind` says what is left.
   void crash(CrashKind kind);
 
@@ -117,6 +121,7 @@ class SimDisk : public FileSystem {
   uint64_t next_file_ = 1;
   FileFd next_fd_ = 3;
   std::optional<uint64_t> changes_left_;
+  uint64_t failed_syncs_ = 0;
 };
 
 }  // namespace pelton::sim
