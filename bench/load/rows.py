@@ -32,6 +32,18 @@ class Context:
         return path
 
 
+def touch_memory(context, size):
+    """Writes and removes a file of the size of the coming load. On a virtual machine the first use of
+    a page faults in the host (a 64 KiB write then costs 80 us instead of 16), and the page cache would
+    make whoever writes next pay for it."""
+    path = context.work_dir / "touch"
+    chunk = bytes(MIB)
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(size // MIB + 1):
+            file.write(chunk)
+    path.unlink()
+
+
 class Start:
     """exec to the first Metadata answer, each time in a new process."""
 
@@ -107,6 +119,7 @@ class Produce:
     def sample(self, context, kind):
         broker = context.pair.brokers[kind]
         records = context.size(self.full, self.full // 10)
+        touch_memory(context, records * pair.RECORD)
         os.sync()
         with pair.topic(broker, f"{self.name}-{context.round}", self.configs) as name:
             with measure.Window(broker) as window:
@@ -118,10 +131,12 @@ class Produce:
     def raw_sample(self, context):
         if self.raw_bytes is None:
             return None
-        os.sync()
         records = context.size(self.full, self.full // 10)
+        touch_memory(context, records * pair.RECORD)
+        os.sync()
+        time.sleep(2)  # as long as the perf tool's JVM takes to start
         result = measure.program(
-            "raw_produce_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 2,
+            "raw_produce_ceiling", "--file", context.work_dir / "raw.log", "--rounds", 1,
             "--sizes", self.raw_bytes, "--bytes", records * pair.RECORD)
         return _numbers(result["raw_produce"][0])
 
