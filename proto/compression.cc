@@ -9,11 +9,14 @@ namespace pelton::proto {
 namespace {
 
 using compression::Decoder;
+using compression::Encoder;
+using compression::Output;
 using compression::ReadResult;
+using compression::WriteResult;
 
 class PlainDecoder final : public Decoder {
  public:
-  explicit PlainDecoder(Bytes bytes) : left_(bytes) {}
+  void reset(Bytes bytes, size_t) override { left_ = bytes; }
   ReadResult read(MutableBytes into) override {
     size_t count = std::min(into.size(), left_.size());
     if (count > 0) std::memcpy(into.data(), left_.data(), count);
@@ -25,24 +28,45 @@ class PlainDecoder final : public Decoder {
   Bytes left_;
 };
 
-class FailedDecoder final : public Decoder {
+class PlainEncoder final : public Encoder {
  public:
-  explicit FailedDecoder(CompressionError error) : error_(error) {}
-  ReadResult read(MutableBytes) override { return std::unexpected(error_); }
-
- private:
-  CompressionError error_;
+  WriteResult reset(const CompressionLevels&, Output&) override { return {}; }
+  WriteResult write(Bytes plain, Output& out) override {
+    if (plain.empty()) return {};
+    std::memcpy(out.room(plain.size()).data(), plain.data(), plain.size());
+    return out.take(plain.size());
+  }
+  WriteResult finish(Output&) override { return {}; }
 };
 
-std::unique_ptr<Decoder> make_decoder(Codec codec, Bytes compressed, size_t max_output) {
+// nullptr: no such codec.
+std::unique_ptr<Decoder> make_decoder(Codec codec) {
   switch (codec) {
-    case Codec::kNone: return std::make_unique<PlainDecoder>(compressed);
-    case Codec::kGzip: return compression::gzip_decoder(compressed);
-    case Codec::kSnappy: return compression::snappy_decoder(compressed, max_output);
-    case Codec::kLz4: return compression::lz4_decoder(compressed);
-    case Codec::kZstd: return compression::zstd_decoder(compressed);
+    case Codec::kNone: return std::make_unique<PlainDecoder>();
+    case Codec::kGzip: return compression::make_gzip_decoder();
+    case Codec::kSnappy: return compression::make_snappy_decoder();
+    case Codec::kLz4: return compression::make_lz4_decoder();
+    case Codec::kZstd: return compression::make_zstd_decoder();
   }
-  return std::make_unique<FailedDecoder>(CompressionError::kCorrupt);
+  return nullptr;
+}
+
+std::unique_ptr<Encoder> make_encoder(Codec codec) {
+  switch (codec) {
+    case Codec::kNone: return std::make_unique<PlainEncoder>();
+    case Codec::kGzip: return compression::make_gzip_encoder();
+    case Codec::kSnappy: return compression::make_snappy_encoder();
+    case Codec::kLz4: return compression::make_lz4_encoder();
+    case Codec::kZstd: return compression::make_zstd_encoder();
+  }
+  return nullptr;
+}
+
+// From the contexts, where one lies there, or a new one.
+template <class Coder, class Make>
+std::unique_ptr<Coder> take_coder(std::unique_ptr<Coder>* kept, Codec codec, Make make) {
+  if (kept != nullptr && *kept != nullptr) return std::move(*kept);
+  return make(codec);
 }
 
 // Ordinary records shrink to a half or a quarter: the first guess for the output.
@@ -73,20 +97,38 @@ std::string_view to_string(CompressionError error) {
   return "?";
 }
 
-DecompressStream::DecompressStream(Codec codec, Bytes compressed, size_t max_output)
-    : decoder_(make_decoder(codec, compressed, max_output)), allowed_(max_output) {}
-DecompressStream::DecompressStream(DecompressStream&&) noexcept = default;
-DecompressStream& DecompressStream::operator=(DecompressStream&&) noexcept = default;
-DecompressStream::~DecompressStream() = default;
+CodecContexts::CodecContexts() = default;
+CodecContexts::~CodecContexts() = default;
+
+DecompressStream::DecompressStream(Codec codec, Bytes compressed, size_t max_output, CodecContexts* contexts)
+    : codec_(codec),
+      contexts_(static_cast<uint8_t>(codec) < kCodecCount ? contexts : nullptr),
+      allowed_(max_output) {
+  auto* kept = contexts_ != nullptr ? &contexts_->decoders_[static_cast<uint8_t>(codec)] : nullptr;
+  decoder_ = take_coder(kept, codec, &make_decoder);
+  if (decoder_ == nullptr) {
+    error_ = CompressionError::kCorrupt;
+  } else {
+    decoder_->reset(compressed, max_output);
+  }
+}
+
+DecompressStream::~DecompressStream() {
+  if (contexts_ != nullptr) contexts_->decoders_[static_cast<uint8_t>(codec_)] = std::move(decoder_);
+}
+
+ReadResult DecompressStream::fail(CompressionError error) {
+  error_ = error;
+  return std::unexpected(error);
+}
 
 ReadResult DecompressStream::read(MutableBytes into) {
   CHECK(!into.empty());
+  if (error_) return std::unexpected(*error_);
   if (allowed_ == 0) return read_past_limit();
   ReadResult produced = decoder_->read(into.first(std::min(into.size(), allowed_)));
-  if (!produced)
-    decoder_ = std::make_unique<FailedDecoder>(produced.error());
-  else
-    allowed_ -= *produced;
+  if (!produced) return fail(produced.error());
+  allowed_ -= *produced;
   return produced;
 }
 
@@ -94,9 +136,47 @@ ReadResult DecompressStream::read(MutableBytes into) {
 ReadResult DecompressStream::read_past_limit() {
   uint8_t surplus;
   ReadResult produced = decoder_->read({&surplus, 1});
-  if (produced && *produced > 0) produced = std::unexpected(CompressionError::kTooLarge);
-  if (!produced) decoder_ = std::make_unique<FailedDecoder>(produced.error());
+  if (!produced) return fail(produced.error());
+  if (*produced > 0) return fail(CompressionError::kTooLarge);
   return produced;
+}
+
+CompressStream::CompressStream(Codec codec, const CompressionLevels& levels, std::vector<uint8_t>& out,
+                               size_t max_output, CodecContexts* contexts)
+    : codec_(codec),
+      contexts_(static_cast<uint8_t>(codec) < kCodecCount ? contexts : nullptr),
+      output_(std::make_unique<Output>(out, max_output)) {
+  auto* kept = contexts_ != nullptr ? &contexts_->encoders_[static_cast<uint8_t>(codec)] : nullptr;
+  encoder_ = take_coder(kept, codec, &make_encoder);
+  if (encoder_ == nullptr) {
+    error_ = CompressionError::kCorrupt;
+  } else if (WriteResult begun = encoder_->reset(levels, *output_); !begun) {
+    error_ = begun.error();
+  }
+}
+
+CompressStream::~CompressStream() {
+  if (output_ != nullptr) output_->end(/*keep=*/false);
+  if (contexts_ != nullptr) contexts_->encoders_[static_cast<uint8_t>(codec_)] = std::move(encoder_);
+}
+
+WriteResult CompressStream::note(WriteResult result) {
+  if (!result) error_ = result.error();
+  return result;
+}
+
+WriteResult CompressStream::write(Bytes plain) {
+  if (error_) return std::unexpected(*error_);
+  return note(encoder_->write(plain, *output_));
+}
+
+WriteResult CompressStream::finish() {
+  if (error_) return std::unexpected(*error_);
+  CHECK(output_ != nullptr, "a stream is finished once");
+  WriteResult done = note(encoder_->finish(*output_));
+  output_->end(done.has_value());
+  output_.reset();
+  return done;
 }
 
 Result<void, CompressionError> decompress(Codec codec, Bytes compressed, size_t max_output,
@@ -123,14 +203,9 @@ Result<void, CompressionError> decompress(Codec codec, Bytes compressed, size_t 
 }
 
 Result<void, CompressionError> compress(Codec codec, Bytes plain, std::vector<uint8_t>& out) {
-  switch (codec) {
-    case Codec::kNone: out.insert(out.end(), plain.begin(), plain.end()); return {};
-    case Codec::kGzip: return compression::gzip_compress(plain, out);
-    case Codec::kSnappy: return compression::snappy_compress(plain, out);
-    case Codec::kLz4: return compression::lz4_compress(plain, out);
-    case Codec::kZstd: return compression::zstd_compress(plain, out);
-  }
-  return std::unexpected(CompressionError::kCorrupt);
+  CompressStream stream(codec, {}, out, SIZE_MAX);
+  if (auto written = stream.write(plain); !written) return written;
+  return stream.finish();
 }
 
 }  // namespace pelton::proto

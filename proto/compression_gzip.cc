@@ -20,13 +20,17 @@ uInt part_of(size_t size) { return static_cast<uInt>(std::min<size_t>(size, UINT
 
 class GzipDecoder final : public Decoder {
  public:
-  explicit GzipDecoder(Bytes compressed) : left_(compressed) {
-    ready_ = inflateInit2(&stream_, kGzipWindowBits);
-  }
+  GzipDecoder() { ready_ = inflateInit2(&stream_, kGzipWindowBits); }
   GzipDecoder(const GzipDecoder&) = delete;
   GzipDecoder& operator=(const GzipDecoder&) = delete;
   ~GzipDecoder() override {
     if (ready_ == Z_OK) inflateEnd(&stream_);
+  }
+
+  void reset(Bytes compressed, size_t) override {
+    left_ = compressed;
+    ended_ = false;
+    if (ready_ == Z_OK) inflateReset(&stream_);
   }
 
   ReadResult read(MutableBytes into) override {
@@ -71,36 +75,64 @@ class GzipDecoder final : public Decoder {
   bool ended_ = false;
 };
 
+class GzipEncoder final : public Encoder {
+ public:
+  GzipEncoder() {
+    constexpr int kMemoryLevel = 8;  // zlib's default
+    ready_ = deflateInit2(&stream_, level_, Z_DEFLATED, kGzipWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);
+  }
+  GzipEncoder(const GzipEncoder&) = delete;
+  GzipEncoder& operator=(const GzipEncoder&) = delete;
+  ~GzipEncoder() override {
+    if (ready_ == Z_OK) deflateEnd(&stream_);
+  }
+
+  WriteResult reset(const CompressionLevels& levels, Output&) override {
+    if (ready_ != Z_OK) return std::unexpected(error_of(ready_));
+    deflateReset(&stream_);
+    // Between two streams nothing is pending that a change of level would have to write out.
+    if (levels.gzip != level_ && deflateParams(&stream_, levels.gzip, Z_DEFAULT_STRATEGY) == Z_OK)
+      level_ = levels.gzip;
+    return {};
+  }
+  WriteResult write(Bytes plain, Output& out) override {
+    while (!plain.empty()) {
+      Bytes part = plain.first(part_of(plain.size()));
+      plain = plain.subspan(part.size());
+      if (auto done = deflate_all(part, Z_NO_FLUSH, out); !done) return done;
+    }
+    return {};
+  }
+  WriteResult finish(Output& out) override { return deflate_all({}, Z_FINISH, out); }
+
+ private:
+  static constexpr size_t kRoom = 16 * 1024;
+
+  // Until the input is used and, at the end, everything is written.
+  WriteResult deflate_all(Bytes plain, int flush, Output& out) {
+    stream_.next_in = const_cast<Bytef*>(plain.data());
+    stream_.avail_in = static_cast<uInt>(plain.size());
+    for (;;) {
+      MutableBytes into = out.room(kRoom);
+      uInt room = part_of(into.size());
+      stream_.next_out = into.data();
+      stream_.avail_out = room;
+      int code = deflate(&stream_, flush);
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+        return std::unexpected(error_of(code));
+      if (auto taken = out.take(room - stream_.avail_out); !taken) return taken;
+      if (flush == Z_FINISH ? code == Z_STREAM_END : stream_.avail_out > 0) return {};
+    }
+  }
+
+  z_stream stream_{};
+  int level_ = Z_DEFAULT_COMPRESSION;
+  int ready_;
+};
+
 }  // namespace
 
-std::unique_ptr<Decoder> gzip_decoder(Bytes compressed) {
-  return std::make_unique<GzipDecoder>(compressed);
-}
-
-Result<void, CompressionError> gzip_compress(Bytes plain, std::vector<uint8_t>& out) {
-  z_stream stream{};
-  constexpr int kMemoryLevel = 8;  // zlib's default
-  int code = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindowBits, kMemoryLevel,
-                          Z_DEFAULT_STRATEGY);
-  if (code != Z_OK) return std::unexpected(error_of(code));
-  size_t start = out.size();
-  size_t used = 0;
-  out.resize(start + deflateBound(&stream, plain.size()));
-  do {
-    stream.next_in = const_cast<Bytef*>(plain.data());
-    stream.avail_in = part_of(plain.size());
-    stream.next_out = out.data() + start + used;
-    stream.avail_out = part_of(out.size() - start - used);
-    uInt input = stream.avail_in;
-    uInt room = stream.avail_out;
-    code = deflate(&stream, input == plain.size() ? Z_FINISH : Z_NO_FLUSH);
-    plain = plain.subspan(input - stream.avail_in);
-    used += room - stream.avail_out;
-  } while (code == Z_OK);
-  deflateEnd(&stream);
-  out.resize(start + (code == Z_STREAM_END ? used : 0));
-  if (code != Z_STREAM_END) return std::unexpected(error_of(code));
-  return {};
-}
+std::unique_ptr<Decoder> make_gzip_decoder() { return std::make_unique<GzipDecoder>(); }
+std::unique_ptr<Encoder> make_gzip_encoder() { return std::make_unique<GzipEncoder>(); }
 
 }  // namespace pelton::proto::compression

@@ -1,5 +1,7 @@
 #include <lz4frame.h>
 
+#include <algorithm>
+
 #include "proto/compression_codecs.h"
 
 namespace pelton::proto::compression {
@@ -7,12 +9,18 @@ namespace {
 
 class Lz4Decoder final : public Decoder {
  public:
-  explicit Lz4Decoder(Bytes compressed) : left_(compressed) {
+  Lz4Decoder() {
     if (LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION))) context_ = nullptr;
   }
   Lz4Decoder(const Lz4Decoder&) = delete;
   Lz4Decoder& operator=(const Lz4Decoder&) = delete;
   ~Lz4Decoder() override { LZ4F_freeDecompressionContext(context_); }
+
+  void reset(Bytes compressed, size_t) override {
+    left_ = compressed;
+    ended_ = false;
+    if (context_ != nullptr) LZ4F_resetDecompressionContext(context_);
+  }
 
   ReadResult read(MutableBytes into) override {
     if (context_ == nullptr) return std::unexpected(CompressionError::kOutOfMemory);
@@ -35,25 +43,57 @@ class Lz4Decoder final : public Decoder {
   bool ended_ = false;
 };
 
+// Kafka's Java reader takes independent blocks only.
+class Lz4Encoder final : public Encoder {
+ public:
+  Lz4Encoder() {
+    preferences_.frameInfo.blockSizeID = LZ4F_max64KB;
+    preferences_.frameInfo.blockMode = LZ4F_blockIndependent;
+    if (LZ4F_isError(LZ4F_createCompressionContext(&context_, LZ4F_VERSION))) context_ = nullptr;
+  }
+  Lz4Encoder(const Lz4Encoder&) = delete;
+  Lz4Encoder& operator=(const Lz4Encoder&) = delete;
+  ~Lz4Encoder() override { LZ4F_freeCompressionContext(context_); }
+
+  WriteResult reset(const CompressionLevels& levels, Output& out) override {
+    if (context_ == nullptr) return std::unexpected(CompressionError::kOutOfMemory);
+    // 3 is the library's first level of high compression; below it would be fast again.
+    constexpr int32_t kLeastHigh = 3;
+    preferences_.compressionLevel =
+        levels.lz4 == CompressionLevels{}.lz4 ? 0 : std::max(levels.lz4, kLeastHigh);
+    MutableBytes into = out.room(LZ4F_HEADER_SIZE_MAX);
+    return written(LZ4F_compressBegin(context_, into.data(), into.size(), &preferences_), out);
+  }
+  WriteResult write(Bytes plain, Output& out) override {
+    while (!plain.empty()) {
+      Bytes part = plain.first(std::min(plain.size(), kPart));
+      plain = plain.subspan(part.size());
+      MutableBytes into = out.room(LZ4F_compressBound(part.size(), &preferences_));
+      size_t size = LZ4F_compressUpdate(context_, into.data(), into.size(), part.data(), part.size(), nullptr);
+      if (auto done = written(size, out); !done) return done;
+    }
+    return {};
+  }
+  WriteResult finish(Output& out) override {
+    MutableBytes into = out.room(LZ4F_compressBound(0, &preferences_));
+    return written(LZ4F_compressEnd(context_, into.data(), into.size(), nullptr), out);
+  }
+
+ private:
+  static constexpr size_t kPart = 64 * 1024;
+
+  static WriteResult written(size_t size, Output& out) {
+    if (LZ4F_isError(size)) return std::unexpected(CompressionError::kOutOfMemory);
+    return out.take(size);
+  }
+
+  LZ4F_preferences_t preferences_{};
+  LZ4F_cctx* context_ = nullptr;
+};
+
 }  // namespace
 
-std::unique_ptr<Decoder> lz4_decoder(Bytes compressed) {
-  return std::make_unique<Lz4Decoder>(compressed);
-}
-
-// Kafka's Java reader takes independent blocks only.
-Result<void, CompressionError> lz4_compress(Bytes plain, std::vector<uint8_t>& out) {
-  LZ4F_preferences_t preferences{};
-  preferences.frameInfo.blockSizeID = LZ4F_max64KB;
-  preferences.frameInfo.blockMode = LZ4F_blockIndependent;
-  size_t start = out.size();
-  out.resize(start + LZ4F_compressFrameBound(plain.size(), &preferences));
-  size_t size = LZ4F_compressFrame(out.data() + start, out.size() - start, plain.data(), plain.size(),
-                                   &preferences);
-  bool failed = LZ4F_isError(size) != 0;
-  out.resize(start + (failed ? 0 : size));
-  if (failed) return std::unexpected(CompressionError::kOutOfMemory);
-  return {};
-}
+std::unique_ptr<Decoder> make_lz4_decoder() { return std::make_unique<Lz4Decoder>(); }
+std::unique_ptr<Encoder> make_lz4_encoder() { return std::make_unique<Lz4Encoder>(); }
 
 }  // namespace pelton::proto::compression

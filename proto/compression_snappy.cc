@@ -29,8 +29,14 @@ char* chars(uint8_t* bytes) { return reinterpret_cast<char*>(bytes); }
 
 class SnappyDecoder final : public Decoder {
  public:
-  SnappyDecoder(Bytes compressed, size_t max_output)
-      : left_(compressed), max_output_(max_output), xerial_(starts_with_magic(compressed)) {}
+  void reset(Bytes compressed, size_t max_output) override {
+    left_ = compressed;
+    max_output_ = max_output;
+    xerial_ = starts_with_magic(compressed);
+    raw_done_ = false;
+    pending_ = {};
+    if (block_.capacity() > kKeptBlock) block_ = {};
+  }
 
   ReadResult read(MutableBytes into) override {
     while (pending_.empty()) {
@@ -46,6 +52,7 @@ class SnappyDecoder final : public Decoder {
 
  private:
   using More = Result<bool, CompressionError>;
+  static constexpr size_t kKeptBlock = 256 * 1024;
 
   More next_block() {
     if (xerial_) return next_chunk();
@@ -87,39 +94,58 @@ class SnappyDecoder final : public Decoder {
   }
 
   Bytes left_;
-  size_t max_output_;
-  bool xerial_;
+  size_t max_output_ = 0;
+  bool xerial_ = false;
   bool raw_done_ = false;
   std::vector<uint8_t> block_;
   Bytes pending_;
 };
 
+class SnappyEncoder final : public Encoder {
+ public:
+  WriteResult reset(const CompressionLevels&, Output& out) override {
+    block_.clear();
+    uint8_t* to = std::copy(kXerialMagic.begin(), kXerialMagic.end(), out.room(kXerialHeaderSize).data());
+    store_be<int32_t>(to, kXerialVersion);
+    store_be<int32_t>(to + 4, kXerialVersion);
+    return out.take(kXerialHeaderSize);
+  }
+  WriteResult write(Bytes plain, Output& out) override {
+    while (!plain.empty()) {
+      if (block_.empty() && plain.size() >= kXerialBlockSize) {
+        if (auto done = write_block(plain.first(kXerialBlockSize), out); !done) return done;
+        plain = plain.subspan(kXerialBlockSize);
+        continue;
+      }
+      Bytes part = plain.first(std::min(plain.size(), kXerialBlockSize - block_.size()));
+      block_.insert(block_.end(), part.begin(), part.end());
+      plain = plain.subspan(part.size());
+      if (block_.size() < kXerialBlockSize) continue;
+      if (auto done = finish(out); !done) return done;
+    }
+    return {};
+  }
+  WriteResult finish(Output& out) override {
+    WriteResult done = block_.empty() ? WriteResult() : write_block(block_, out);
+    block_.clear();
+    return done;
+  }
+
+ private:
+  static WriteResult write_block(Bytes block, Output& out) {
+    MutableBytes into = out.room(sizeof(int32_t) + snappy::MaxCompressedLength(block.size()));
+    size_t size = 0;
+    snappy::RawCompress(chars(block.data()), block.size(), chars(into.data() + sizeof(int32_t)), &size);
+    store_be<int32_t>(into.data(), static_cast<int32_t>(size));
+    return out.take(sizeof(int32_t) + size);
+  }
+
+  std::vector<uint8_t> block_;
+};
+
 }  // namespace
 
-std::unique_ptr<Decoder> snappy_decoder(Bytes compressed, size_t max_output) {
-  return std::make_unique<SnappyDecoder>(compressed, max_output);
-}
-
-Result<void, CompressionError> snappy_compress(Bytes plain, std::vector<uint8_t>& out) {
-  size_t at = out.size();
-  size_t blocks = (plain.size() + kXerialBlockSize - 1) / kXerialBlockSize;
-  out.resize(at + kXerialHeaderSize +
-             blocks * (sizeof(int32_t) + snappy::MaxCompressedLength(kXerialBlockSize)));
-  std::copy(kXerialMagic.begin(), kXerialMagic.end(), out.begin() + static_cast<ptrdiff_t>(at));
-  at += kXerialMagic.size();
-  store_be<int32_t>(out.data() + at, kXerialVersion);
-  store_be<int32_t>(out.data() + at + 4, kXerialVersion);
-  at += 8;
-  while (!plain.empty()) {
-    Bytes block = plain.first(std::min(plain.size(), kXerialBlockSize));
-    plain = plain.subspan(block.size());
-    size_t size = 0;
-    snappy::RawCompress(chars(block.data()), block.size(), chars(out.data() + at + 4), &size);
-    store_be<int32_t>(out.data() + at, static_cast<int32_t>(size));
-    at += 4 + size;
-  }
-  out.resize(at);
-  return {};
-}
+std::unique_ptr<Decoder> make_snappy_decoder() { return std::make_unique<SnappyDecoder>(); }
+std::unique_ptr<Encoder> make_snappy_encoder() { return std::make_unique<SnappyEncoder>(); }
 
 }  // namespace pelton::proto::compression

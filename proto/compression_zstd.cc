@@ -16,14 +16,19 @@ CompressionError error_of(size_t code) {
 
 class ZstdDecoder final : public Decoder {
  public:
-  explicit ZstdDecoder(Bytes compressed)
-      : input_{compressed.data(), compressed.size(), 0}, context_(ZSTD_createDCtx()) {
+  ZstdDecoder() : context_(ZSTD_createDCtx()) {
     if (context_ != nullptr)
       ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kZstdMaxWindowLog);
   }
   ZstdDecoder(const ZstdDecoder&) = delete;
   ZstdDecoder& operator=(const ZstdDecoder&) = delete;
   ~ZstdDecoder() override { ZSTD_freeDCtx(context_); }
+
+  void reset(Bytes compressed, size_t) override {
+    input_ = {compressed.data(), compressed.size(), 0};
+    in_frame_ = false;
+    if (context_ != nullptr) ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
+  }
 
   ReadResult read(MutableBytes into) override {
     if (context_ == nullptr) return std::unexpected(CompressionError::kOutOfMemory);
@@ -40,26 +45,47 @@ class ZstdDecoder final : public Decoder {
   }
 
  private:
-  ZSTD_inBuffer input_;
+  ZSTD_inBuffer input_{};
   ZSTD_DCtx* context_;
   bool in_frame_ = false;
 };
 
+class ZstdEncoder final : public Encoder {
+ public:
+  ZstdEncoder() : context_(ZSTD_createCCtx()) {}
+  ZstdEncoder(const ZstdEncoder&) = delete;
+  ZstdEncoder& operator=(const ZstdEncoder&) = delete;
+  ~ZstdEncoder() override { ZSTD_freeCCtx(context_); }
+
+  WriteResult reset(const CompressionLevels& levels, Output&) override {
+    if (context_ == nullptr) return std::unexpected(CompressionError::kOutOfMemory);
+    ZSTD_CCtx_reset(context_, ZSTD_reset_session_only);
+    size_t set = ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, levels.zstd);
+    if (ZSTD_isError(set)) return std::unexpected(error_of(set));
+    return {};
+  }
+  WriteResult write(Bytes plain, Output& out) override { return feed(plain, ZSTD_e_continue, out); }
+  WriteResult finish(Output& out) override { return feed({}, ZSTD_e_end, out); }
+
+ private:
+  WriteResult feed(Bytes plain, ZSTD_EndDirective end, Output& out) {
+    ZSTD_inBuffer input{plain.data(), plain.size(), 0};
+    for (;;) {
+      MutableBytes into = out.room(ZSTD_CStreamOutSize() / 4);
+      ZSTD_outBuffer output{into.data(), into.size(), 0};
+      size_t left = ZSTD_compressStream2(context_, &output, &input, end);
+      if (ZSTD_isError(left)) return std::unexpected(error_of(left));
+      if (auto taken = out.take(output.pos); !taken) return taken;
+      if (end == ZSTD_e_end ? left == 0 : input.pos == input.size) return {};
+    }
+  }
+
+  ZSTD_CCtx* context_;
+};
+
 }  // namespace
 
-std::unique_ptr<Decoder> zstd_decoder(Bytes compressed) {
-  return std::make_unique<ZstdDecoder>(compressed);
-}
-
-Result<void, CompressionError> zstd_compress(Bytes plain, std::vector<uint8_t>& out) {
-  size_t start = out.size();
-  out.resize(start + ZSTD_compressBound(plain.size()));
-  size_t size = ZSTD_compress(out.data() + start, out.size() - start, plain.data(), plain.size(),
-                              ZSTD_CLEVEL_DEFAULT);
-  bool failed = ZSTD_isError(size) != 0;
-  out.resize(start + (failed ? 0 : size));
-  if (failed) return std::unexpected(error_of(size));
-  return {};
-}
+std::unique_ptr<Decoder> make_zstd_decoder() { return std::make_unique<ZstdDecoder>(); }
+std::unique_ptr<Encoder> make_zstd_encoder() { return std::make_unique<ZstdEncoder>(); }
 
 }  // namespace pelton::proto::compression

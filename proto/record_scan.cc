@@ -6,8 +6,9 @@
 
 namespace pelton::proto {
 
-RecordScanner::RecordScanner(Codec codec, Bytes records, int32_t count, size_t max_output)
-    : stream_(codec, records, max_output), count_(count) {}
+RecordScanner::RecordScanner(Codec codec, Bytes records, int32_t count, size_t max_output,
+                             CodecContexts* contexts)
+    : stream_(codec, records, max_output, contexts), count_(count) {}
 
 bool RecordScanner::fail(RecordError error) {
   error_ = error;
@@ -24,7 +25,10 @@ bool RecordScanner::fill() {
   while (!at_end_ && ready_.size() < kMaxVarlongSize) {
     if (!ready_.empty()) std::memmove(window_.data(), ready_.data(), ready_.size());
     auto produced = stream_.read(MutableBytes(window_).subspan(ready_.size()));
-    if (!produced) return fail(RecordError::kBadCompression);
+    if (!produced) {
+      compression_error_ = produced.error();
+      return fail(RecordError::kBadCompression);
+    }
     at_end_ = *produced == 0;
     ready_ = Bytes(window_).first(ready_.size() + *produced);
   }
@@ -38,6 +42,7 @@ bool RecordScanner::next(ScannedRecord& record) {
   int32_t length;
   if (!take_varint(ready_, length)) return fail(RecordError::kBadVarint);
   if (length <= 0) return fail(RecordError::kBadLength);
+  record.size = length;
   body_left_ = static_cast<size_t>(length);
   --count_;
   return take_body(record);

@@ -15,23 +15,29 @@
 namespace pelton::proto {
 
 struct ScannedRecord {
+  int32_t size = 0;  // of the record, without its length
   int8_t attributes = 0;
   int64_t timestamp_delta = 0;
   int32_t offset_delta = 0;
   int32_t key_size = -1;    // -1: null
   int32_t value_size = -1;  // -1: null
+
+  friend bool operator==(const ScannedRecord&, const ScannedRecord&) = default;
 };
 
 class RecordScanner {
  public:
   // Reads at most max_output decompressed bytes.
-  RecordScanner(Codec codec, Bytes records, int32_t count, size_t max_output);
+  RecordScanner(Codec codec, Bytes records, int32_t count, size_t max_output,
+                CodecContexts* contexts = nullptr);
   RecordScanner(const RecordScanner&) = delete;  // ready_ points into window_
   RecordScanner& operator=(const RecordScanner&) = delete;
 
   // False at the end and at the first error.
   bool next(ScannedRecord& record);
   Result<void, RecordError> status() const;
+  // What the decompressor said, after kBadCompression.
+  std::optional<CompressionError> compression_error() const { return compression_error_; }
 
  private:
   static constexpr size_t kWindowSize = 8192;
@@ -52,6 +58,7 @@ class RecordScanner {
   size_t body_left_ = 0;  // of the current record
   int32_t count_;
   std::optional<RecordError> error_;
+  std::optional<CompressionError> compression_error_;
 };
 
 }  // namespace pelton::proto

@@ -57,6 +57,26 @@ inline bool take_varint(Bytes& from, T& value) {
   return true;
 }
 
+// The same on plain pointers, for walks where every nanosecond counts: the place after the number, nullptr
+// when take_varint would fail. Numbers of one and two bytes, nearly all, are read without a loop.
+template <std::signed_integral T>
+inline const uint8_t* read_varint(const uint8_t* at, const uint8_t* end, T& value) {
+  using U = std::make_unsigned_t<T>;
+  if (end - at >= 2) [[likely]] {
+    uint8_t first = at[0], second = at[1];
+    if (first < 0x80) {
+      value = unzigzag(static_cast<U>(first));
+      return at + 1;
+    }
+    if (second < 0x80) {
+      value = unzigzag(static_cast<U>(static_cast<U>(first & 0x7f) | static_cast<U>(second) << 7));
+      return at + 2;
+    }
+  }
+  Bytes left(at, end);
+  return take_varint(left, value) ? left.data() : nullptr;
+}
+
 template <std::signed_integral T>
 constexpr size_t varint_size(T value) {
   size_t bits = static_cast<size_t>(std::bit_width(zigzag(value)));

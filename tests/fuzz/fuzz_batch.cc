@@ -8,6 +8,7 @@
 #include "proto/batch.h"
 #include "proto/batch_builder.h"
 #include "proto/record_scan.h"
+#include "proto/record_walk.h"
 #include "reactor/base/check.h"
 
 namespace pelton::proto {
@@ -17,14 +18,16 @@ using Buffer = std::vector<uint8_t>;
 constexpr size_t kSmallOutput = 64 * 1024;
 constexpr uint8_t kWays = 7;
 
-// The two readers of records must agree on what is sound, and on what they read.
+// The readers of records must agree on what is sound, and on what they read.
 void check_records_agree(Bytes plain, Codec codec, Bytes stored, int32_t count) {
   RecordIterator records(plain, count);
+  RecordWalk walk(plain, count);
   RecordScanner scanner(codec, stored, count, kSmallOutput);
   RecordView record;
-  ScannedRecord scanned;
+  ScannedRecord scanned, walked;
   while (records.next(record)) {
     CHECK(scanner.next(scanned));
+    CHECK(walk.next(walked) && walked == scanned);
     CHECK(scanned.timestamp_delta == record.timestamp_delta);
     CHECK(scanned.offset_delta == record.offset_delta);
     CHECK(scanned.value_size == (record.value ? static_cast<int32_t>(record.value->size()) : -1));
@@ -34,6 +37,7 @@ void check_records_agree(Bytes plain, Codec codec, Bytes stored, int32_t count) 
   }
   while (scanner.next(scanned)) {
   }
+  CHECK(!walk.next(walked) && walk.status() == records.status());
   CHECK(records.status().has_value() == scanner.status().has_value());
 }
 

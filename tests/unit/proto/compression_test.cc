@@ -146,6 +146,83 @@ TEST_P(EachCompressing, ErrorsStay) {
   EXPECT_FALSE(stream.read(piece));
 }
 
+// One after another, also after streams that were left unfinished or failed.
+TEST_P(EveryCodec, ContextsServeManyStreams) {
+  CodecContexts contexts;
+  for (size_t size : {70000, 0, 500, 40000}) {
+    Buffer plain = text(size);
+    Buffer out = {5};
+    {
+      CompressStream abandoned(GetParam(), {}, out, SIZE_MAX, &contexts);
+      ASSERT_TRUE(abandoned.write(plain));
+    }
+    EXPECT_EQ(out, (Buffer{5}));
+    CompressStream stream(GetParam(), {}, out, SIZE_MAX, &contexts);
+    for (size_t at = 0; at < plain.size(); at += 1000)
+      ASSERT_TRUE(stream.write(Bytes(plain).subspan(at, std::min<size_t>(1000, plain.size() - at))));
+    ASSERT_TRUE(stream.finish());
+    Bytes compressed = Bytes(out).subspan(1);
+    EXPECT_EQ(unpacked(GetParam(), compressed), plain);
+    for (size_t limit : {plain.size(), plain.size() / 2, plain.size()}) {
+      DecompressStream back(GetParam(), compressed, limit, &contexts);
+      Buffer got;
+      uint8_t piece[700];
+      auto read = back.read(piece);
+      for (; read && *read > 0; read = back.read(piece)) got.insert(got.end(), piece, piece + *read);
+      EXPECT_EQ(read.has_value(), limit == plain.size());
+      if (limit == plain.size()) {
+        EXPECT_EQ(got, plain);
+      }
+    }
+  }
+}
+
+TEST_P(EveryCodec, WritingStopsAtTheLimit) {
+  Buffer plain = text(200000);
+  size_t size = packed(GetParam(), plain).size();
+  CodecContexts contexts;
+  for (size_t limit : {size_t{0}, size_t{10}, size / 2, size - 1, size, size + 1}) {
+    Buffer out = {5};
+    CompressStream stream(GetParam(), {}, out, limit, &contexts);
+    bool done = stream.write(plain) && stream.finish();
+    EXPECT_EQ(done, limit >= size) << limit;
+    if (done) {
+      EXPECT_EQ(out.size(), size + 1);
+    } else {
+      EXPECT_EQ(stream.write(plain).error(), CompressionError::kTooLarge);
+    }
+  }
+}
+
+TEST(Compression, EveryLevelIsReadable) {
+  Buffer plain = text(50000);
+  CodecContexts contexts;
+  auto expect_readable = [&](Codec codec, CompressionLevels levels) {
+    Buffer out;
+    CompressStream stream(codec, levels, out, SIZE_MAX, &contexts);
+    ASSERT_TRUE(stream.write(plain));
+    ASSERT_TRUE(stream.finish());
+    EXPECT_EQ(unpacked(codec, out), plain);
+  };
+  for (int32_t level : {-1, 1, 5, 9, 1}) expect_readable(Codec::kGzip, {.gzip = level});
+  for (int32_t level = 1; level <= 17; ++level) expect_readable(Codec::kLz4, {.lz4 = level});
+  for (int32_t level : {-131072, -5, 0, 1, 3, 19, 22, 3}) expect_readable(Codec::kZstd, {.zstd = level});
+}
+
+TEST(Compression, LevelsChangeTheSize) {
+  Buffer plain = text(50000);
+  CodecContexts contexts;
+  auto size_at = [&](Codec codec, CompressionLevels levels) {
+    Buffer out;
+    CompressStream stream(codec, levels, out, SIZE_MAX, &contexts);
+    EXPECT_TRUE(stream.write(plain) && stream.finish());
+    return out.size();
+  };
+  EXPECT_LT(size_at(Codec::kGzip, {.gzip = 9}), size_at(Codec::kGzip, {.gzip = 1}));
+  EXPECT_LT(size_at(Codec::kLz4, {.lz4 = 12}), size_at(Codec::kLz4, {.lz4 = 9}));
+  EXPECT_LT(size_at(Codec::kZstd, {.zstd = 19}), size_at(Codec::kZstd, {.zstd = -50}));
+}
+
 TEST(Compression, UnknownCodecIsAnError) {
   Buffer out;
   for (uint8_t number : {5, 6, 7}) {

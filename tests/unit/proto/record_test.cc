@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/record_scan.h"
+#include "proto/record_walk.h"
 #include "proto/varint.h"
 
 namespace pelton::proto {
@@ -34,10 +35,14 @@ void expect_round_trip(T value) {
   ASSERT_TRUE(take_varint(from, back)) << value;
   EXPECT_EQ(back, value);
   EXPECT_TRUE(from.empty());
+  T read = 0;
+  EXPECT_EQ(read_varint(out.data(), out.data() + out.size(), read), out.data() + out.size());
+  EXPECT_EQ(read, value);
   for (size_t cut = 0; cut < out.size(); ++cut) {
     Bytes part = Bytes(out).first(cut);
     EXPECT_FALSE(take_varint(part, back));
     EXPECT_EQ(part.size(), cut);
+    EXPECT_EQ(read_varint(out.data(), out.data() + cut, read), nullptr);
   }
 }
 
@@ -126,13 +131,22 @@ std::optional<RecordError> walk(Bytes records, int32_t count) {
   return status ? std::nullopt : std::optional(status.error());
 }
 
-std::optional<RecordError> scan(Bytes records, int32_t count) {
-  RecordScanner scanner(Codec::kNone, records, count, kNoLimit);
+template <class Records>
+std::optional<RecordError> run_through(Records& records) {
   ScannedRecord record;
-  while (scanner.next(record)) {
+  while (records.next(record)) {
   }
-  auto status = scanner.status();
+  EXPECT_FALSE(records.next(record));
+  auto status = records.status();
   return status ? std::nullopt : std::optional(status.error());
+}
+
+// Through the window and on plain memory; the latter finds the same errors as the iterator.
+std::optional<RecordError> scan(Bytes records, int32_t count) {
+  RecordWalk fast(records, count);
+  EXPECT_EQ(run_through(fast), walk(records, count));
+  RecordScanner scanner(Codec::kNone, records, count, kNoLimit);
+  return run_through(scanner);
 }
 
 // Both walks must agree on what is sound.
@@ -272,8 +286,9 @@ TEST(Record, EncodeThenWalkAndScan) {
   }
   RecordIterator iterator(bytes, 200);
   RecordScanner scanner(Codec::kNone, bytes, 200, kNoLimit);
+  RecordWalk fast(bytes, 200);
   RecordView record;
-  ScannedRecord scanned;
+  ScannedRecord scanned, walked;
   for (const Expected& want : expected) {
     ASSERT_TRUE(iterator.next(record));
     EXPECT_EQ(record.timestamp_delta, want.timestamp_delta);
@@ -293,7 +308,11 @@ TEST(Record, EncodeThenWalkAndScan) {
     EXPECT_EQ(scanned.offset_delta, want.offset_delta);
     EXPECT_EQ(scanned.key_size, want.key ? static_cast<int32_t>(want.key->size()) : -1);
     EXPECT_EQ(scanned.value_size, want.value ? static_cast<int32_t>(want.value->size()) : -1);
+    ASSERT_TRUE(fast.next(walked));
+    EXPECT_EQ(walked, scanned);
   }
+  EXPECT_FALSE(fast.next(walked));
+  EXPECT_TRUE(fast.status());
   EXPECT_FALSE(iterator.next(record));
   EXPECT_TRUE(iterator.status());
   EXPECT_FALSE(scanner.next(scanned));
