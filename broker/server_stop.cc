@@ -28,12 +28,11 @@ ServerStop::ServerStop(Server& server)
 ServerStop::~ServerStop() = default;
 
 void ServerStop::request() {
-  // False: a request is on its way already.
+  if (asked_.exchange(true)) return;
   server_.shards_[kCatalogShard]->send_from_outside(requested_);
 }
 
 void ServerStop::begin(Shard&) {
-  if (phase_ != Phase::kNone) return;
   log_info("Stopping");
   for (auto& here : server_.broker_shards_)
     shards_.push_back(std::make_unique<OneShard>(*this, *here));

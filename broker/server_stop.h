@@ -28,7 +28,7 @@ class ServerStop {
 
   explicit ServerStop(Server& server);
   ~ServerStop();
-  // From any thread; once is enough.
+  // From any thread; further calls do nothing.
   void request();
   bool clean() const { return clean_.load(std::memory_order_acquire); }
 
@@ -59,6 +59,7 @@ class ServerStop {
   void finish();
 
   Server& server_;
+  std::atomic<bool> asked_{false};
   Message requested_;
   std::vector<std::unique_ptr<OneShard>> shards_;
   Phase phase_ = Phase::kNone;

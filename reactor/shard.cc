@@ -49,21 +49,35 @@ void Shard::send(ShardId to, Message& message) {
   loop_.at_turn_end(overflow_end_);
 }
 
-bool Shard::send_from_outside(Message& message) {
-  Message* none = nullptr;
-  if (!outside_.compare_exchange_strong(none, &message, std::memory_order_acq_rel)) return false;
+void Shard::send_from_outside(Message& message) {
+  message.next_outside_ = outside_.load(std::memory_order_relaxed);
+  while (!outside_.compare_exchange_weak(message.next_outside_, &message, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed)) {
+  }
   io().wake();
+}
+
+bool Shard::deliver_from_outside() {
+  // A plain look first: the exchange would take the line away from a sender in every turn.
+  if (outside_.load(std::memory_order_relaxed) == nullptr) return false;
+  Message* in_order = nullptr;
+  for (Message* newest = outside_.exchange(nullptr, std::memory_order_acq_rel); newest != nullptr;) {
+    Message* older = newest->next_outside_;
+    newest->next_outside_ = in_order;
+    in_order = newest;
+    newest = older;
+  }
+  while (in_order != nullptr) {
+    Message& message = *in_order;
+    in_order = message.next_outside_;
+    message.deliver(*this);  // from here on it may be sent again, or be gone
+  }
   return true;
 }
 
 bool Shard::deliver_mail() {
   mailboxes_.awake(id_);
-  bool delivered = false;
-  // A plain look first: the exchange would take the line away from a sender in every turn.
-  if (outside_.load(std::memory_order_relaxed) != nullptr) {
-    outside_.exchange(nullptr, std::memory_order_acq_rel)->deliver(*this);
-    delivered = true;
-  }
+  bool delivered = deliver_from_outside();
   IntrusiveList<Message, OverflowTag> own;
   own.swap(to_self_);
   while (!own.empty()) {

@@ -33,10 +33,12 @@ class Message : public ListHook<OverflowTag> {
   void deliver(Shard& here) { deliver_(owner_, here); }
 
  private:
+  friend class Shard;
   using Deliver = void (*)(void* owner, Shard& here);
   Message(void* owner, Deliver function) : owner_(owner), deliver_(function) {}
   void* owner_;
   Deliver deliver_;
+  Message* next_outside_ = nullptr;  // while it waits in a shard's stack of messages from outside
 };
 
 class Mailboxes;  // the single-producer single-consumer rings of all pairs (mailbox.h)
@@ -55,9 +57,9 @@ class Shard {
   // ring keeps the message in a local overflow list, sent at the end of a later turn in order.
   void send(ShardId to, Message& message);
 
-  // The same from a thread that is no shard (a signal's). One message at a time may be under way: false
-  // when another one is.
-  bool send_from_outside(Message& message);
+  // The same from a thread that is no shard (a signal's, a helper's); any number of threads and messages,
+  // delivered in the order of the calls. The message must not be under way already.
+  void send_from_outside(Message& message);
 
   // Messages sent to other shards since the start.
   uint64_t messages_sent() const { return messages_sent_; }
@@ -71,6 +73,7 @@ class Shard {
 
  private:
   bool deliver_mail();
+  bool deliver_from_outside();
   bool may_wait();
   bool has_overflow() const;
   void flush_overflow();
@@ -80,7 +83,7 @@ class Shard {
   Mailboxes& mailboxes_;
   void* context_ = nullptr;
   uint64_t messages_sent_ = 0;
-  std::atomic<Message*> outside_{nullptr};
+  std::atomic<Message*> outside_{nullptr};  // the newest first
   std::vector<IntrusiveList<Message, OverflowTag>> overflow_;
   IntrusiveList<Message, OverflowTag> to_self_;
   TurnEnd overflow_end_;

@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -81,15 +82,33 @@ TEST_F(TwoShards, AFullRingKeepsOrder) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(log[static_cast<size_t>(i)], i);
 }
 
-TEST_F(TwoShards, AMessageFromOutsideIsDeliveredAndOnlyOneWaits) {
-  Note first(log, 1), second(log, 2);
-  EXPECT_TRUE(one.send_from_outside(first.message));
-  EXPECT_FALSE(one.send_from_outside(second.message));
+TEST_F(TwoShards, MessagesFromOutsideAreDeliveredInOrderAndWake) {
+  Note first(log, 1), second(log, 2), third(log, 3);
+  one.send_from_outside(first.message);
+  one.send_from_outside(second.message);
   one.loop().run_turn(true);  // would sleep for ever without the wake
-  EXPECT_EQ(log, std::vector<int>{1});
-  EXPECT_TRUE(one.send_from_outside(second.message));
-  one.loop().run_turn(true);
   EXPECT_EQ(log, (std::vector<int>{1, 2}));
+  one.send_from_outside(third.message);
+  one.send_from_outside(first.message);  // delivered before: may be sent again
+  one.loop().run_turn(true);
+  EXPECT_EQ(log, (std::vector<int>{1, 2, 3, 1}));
+}
+
+TEST_F(TwoShards, ManyThreadsMaySendFromOutside) {
+  constexpr int kEach = 500;
+  std::vector<std::unique_ptr<Note>> notes;
+  for (int i = 0; i < 4 * kEach; ++i) notes.push_back(std::make_unique<Note>(log, i));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) one.send_from_outside(notes[static_cast<size_t>(t * kEach + i)]->message);
+    });
+  }
+  while (log.size() < notes.size()) one.loop().run_turn(true);
+  for (std::thread& thread : threads) thread.join();
+  // Each thread's own messages kept their order.
+  std::vector<int> next(4, 0);
+  for (int note : log) EXPECT_EQ(note % kEach, next[static_cast<size_t>(note / kEach)]++);
 }
 
 // A message that travels between two threads and counts its hops.
