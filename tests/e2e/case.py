@@ -11,12 +11,14 @@ class Skip(Exception):
     """The case cannot say anything on this machine or broker; the text says why."""
 
 
-def case(smoke=False, brokers=("pelton", "kafka")):
-    """Marks a function of a case file. It takes a Context; an exception is its failure."""
+def case(smoke=False, long=False, brokers=("pelton", "kafka")):
+    """Marks a function of a case file. It takes a Context; an exception is its failure. A long case runs
+    with --all, or when it is named."""
 
     def mark(function):
         function.is_case = True
         function.smoke = smoke
+        function.long = long
         function.brokers = brokers
         return function
 
@@ -34,12 +36,15 @@ def expect_equal(got, wanted, what):
 
 
 class Context:
-    """One run: which broker, where its files go, overrides of the command line."""
+    """One run: which broker, where its files go, overrides of the command line, and whether the long
+    cases (and the clients that take long) take part."""
 
-    def __init__(self, kind, work_dir, overrides):
+    def __init__(self, kind, work_dir, overrides, long=False):
         self.kind = kind
         self.work_dir = pathlib.Path(work_dir)
         self.overrides = overrides
+        self.long = long
+        self._notes = []
         self._shared = None
         self._own = []
         self._names = 0
@@ -76,6 +81,14 @@ class Context:
         """A topic name that no other case of this run uses."""
         self._names += 1
         return f"{stem}-{self._names}"
+
+    def note(self, text):
+        """Something that the run's output should say: what was left out, and why."""
+        self._notes.append(text)
+
+    def take_notes(self):
+        notes, self._notes = self._notes, []
+        return notes
 
     def end_case(self, failed):
         """Ends the case's own brokers; on a failure returns the logs' last lines."""

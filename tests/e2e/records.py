@@ -10,17 +10,35 @@ COUNT = 1000
 PARTITIONS = 2
 
 
-def make(seed, count=COUNT, plain=False):
-    """Records as the clients' jobs take them. Timestamps lie an hour back, so that retention leaves them.
-    `plain` keeps to what kcat can say: one set of headers a partition; nulls in partition 0, empty
-    keys and values in partition 1."""
+def make(seed, count=COUNT, writer=None, partition=None):
+    """Records as the clients' jobs take them, for two partitions or for the given one. Timestamps lie an
+    hour back, so that retention leaves them. They keep to what the writer can say: for kcat (plain) one
+    set of headers a partition; nulls in an even partition, empty keys and values in an odd one."""
     chance = random.Random(seed)
     start = int(time.time() * 1000) - 3_600_000
-    return [_plain(chance, number, start) if plain else _any(chance, number, start)
-            for number in range(count)]
+    if writer is not None and writer.plain:
+        return [_plain(chance, number, start, partition) for number in range(count)]
+    made = [_any(chance, number, start, partition) for number in range(count)]
+    for shape in writer.unable if writer is not None else ():
+        for record in made:
+            _WITHOUT[shape](record)
+    return made
 
 
-def _any(chance, number, start):
+def _without_null_header(record):
+    record["h"] = [[name, value or ""] for name, value in record["h"]]
+
+
+def _without_null_record(record):
+    if record["k"] is None and record["v"] is None:
+        record["k"] = ""
+
+
+_WITHOUT = {"a null header value": _without_null_header,
+            "a record of neither key nor value": _without_null_record}
+
+
+def _any(chance, number, start, partition):
     key = chance.choice([None, b"", f"key-{number}".encode(), chance.randbytes(9)])
     if number % 13 == 5:
         value = None
@@ -34,7 +52,8 @@ def _any(chance, number, start):
         value = chance.randbytes(chance.randrange(1, 300))
     headers = [[chance.choice(["a", "b", "name with space", "\u00e9\u4e2d"]), _header_value(chance)]
                for _ in range(chance.choice([0, 0, 1, 3]))]
-    return {"p": chance.randrange(PARTITIONS), "k": _hex(key), "v": _hex(value), "h": headers,
+    anywhere = chance.randrange(PARTITIONS)
+    return {"p": anywhere if partition is None else partition, "k": _hex(key), "v": _hex(value), "h": headers,
             "t": start + number * 3 - (number % 5) * 1000}
 
 
@@ -43,12 +62,12 @@ def _header_value(chance):
     return _hex(chance.choice([None, b"", b"text", bytes(b for b in chance.randbytes(12) if b != 10)]))
 
 
-def _plain(chance, number, start):
-    partition = number % 2
-    empty = None if partition == 0 else b""
+def _plain(chance, number, start, partition):
+    partition = number % PARTITIONS if partition is None else partition
+    empty = None if partition % 2 == 0 else b""
     key = chance.choice([empty, f"key-{number}".encode()])
     value = empty if number % 13 < 2 else f"value {number} ".encode() * chance.randrange(1, 60)
-    headers = [["h", b"one".hex()]] if partition == 0 else [["h", b"two".hex()], ["i", b"x".hex()]]
+    headers = [["h", b"one".hex()]] if partition % 2 == 0 else [["h", b"two".hex()], ["i", b"x".hex()]]
     return {"p": partition, "k": _hex(key), "v": _hex(value), "h": headers, "t": start}
 
 
@@ -65,30 +84,34 @@ def load(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def expect_same(dumped, written, reader, what, set_timestamps=True):
+def expect_same(dumped, written, what, reader, writer):
     """The dumps of one topic hold the written records: each once, in order, at offsets from 0, every
-    byte the same."""
-    for partition in range(PARTITIONS):
+    byte the same. Reader and writer are the clients."""
+    for partition in sorted({r["p"] for r in dumped} | {r["p"] for r in written}):
         got = sorted((r for r in dumped if r["p"] == partition), key=lambda r: r["o"])
         wanted = [r for r in written if r["p"] == partition]
         expect_equal([r["o"] for r in got], list(range(len(wanted))), f"{what}-{partition} offsets")
         for record, original in zip(got, wanted):
-            _expect_same_record(record, original, reader, f"{what}-{partition}@{record['o']}",
-                                set_timestamps)
+            _expect_same_record(record, original, f"{what}-{partition}@{record['o']}", reader, writer)
 
 
-def _expect_same_record(record, original, reader, where, set_timestamps):
+def _expect_same_record(record, original, where, reader, writer):
     for field, name in (("k", "key"), ("v", "value")):
-        expect_equal(record[field], original[field], f"{where} {name}")
-    if reader == "kcat":
+        expect_equal(record[field], _as_read(original[field], reader), f"{where} {name}")
+    if "h_text" in record:
         expect_equal(record["h_text"], _kcat_headers(original["h"]), f"{where} headers")
     else:
-        expect_equal(record["h"], original["h"], f"{where} headers")
-    if set_timestamps:
+        headers = [[name, _as_read(value, reader)] for name, value in original["h"]]
+        expect_equal(record["h"], headers, f"{where} headers")
+    if writer.sets_timestamps:
         expect_equal(record["t"], original["t"], f"{where} timestamp")
     else:
         age = time.time() * 1000 - record["t"]
         expect(-1000 < age < 600_000, f"{where} timestamp {record['t']} is {age} ms old")
+
+
+def _as_read(text, reader):
+    return None if text == "" and reader.reads_empty_as_null else text
 
 
 def _kcat_headers(headers):

@@ -37,7 +37,7 @@ class Log:
 
     def expect_all_taken(self):
         """The group's takes, over all restarts, are exactly the written records."""
-        records.expect_same(self.taken, self.written, "confluent", self.topic)
+        records.expect_same(self.taken, self.written, self.topic, _CLIENT, _CLIENT)
 
     def expect_all_there(self):
         """A new group reads exactly the written records, and not one more."""
@@ -45,7 +45,7 @@ class Log:
         done = self._run({"op": "read", "topics": [self.topic], "group": f"all-{self.steps}-{self.topic}",
                           "count": len(self.written), "extra_ms": 300, "file": str(path)})
         expect_equal(done, len(self.written), "records there")
-        records.expect_same(records.load(path), self.written, "confluent", self.topic)
+        records.expect_same(records.load(path), self.written, self.topic, _CLIENT, _CLIENT)
 
     def active_segments(self):
         folders = self.broker.partition_dirs(self.topic)

@@ -103,9 +103,9 @@ def _expect_client(context, broker):
              "file": str(records.save(folder / "in", written))},
             {"op": "read", "topics": [topic], "group": topic, "count": len(written), "extra_ms": 200,
              "file": str(folder / "out")}]
-    done = clients.ALL["confluent"].run(broker.bootstrap, jobs)
-    expect_equal(done, [0, len(written), len(written)], "jobs")
-    records.expect_same(records.load(folder / "out"), written, "confluent", topic)
+    client = clients.ALL["confluent"]
+    expect_equal(client.run(broker.bootstrap, jobs), [0, len(written), len(written)], "jobs")
+    records.expect_same(records.load(folder / "out"), written, topic, client, client)
 
 
 def _shard_threads(broker):

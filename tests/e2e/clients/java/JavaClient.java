@@ -1,6 +1,6 @@
 // The Java client of the end-to-end tests: runs the jobs it reads from standard input, one JSON object
 // a line, and prints one JSON object a job. The other clients understand the same jobs; `stream`
-// is this one's alone.
+// is this one's alone. Compiles against every kafka-clients from 0.11 to 4.4.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.InputStreamReader;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,9 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.Future;
-import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -36,6 +38,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public class JavaClient {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long LIMIT_MS = 60_000;
+    private static final Method POLL = pollMethod();
+    private static final boolean POLL_TAKES_DURATION = POLL.getParameterTypes()[0] == Duration.class;
 
     private final String bootstrap;
 
@@ -64,7 +68,7 @@ public class JavaClient {
     private long create(JsonNode job) throws Exception {
         Properties settings = new Properties();
         settings.put("bootstrap.servers", bootstrap);
-        try (Admin admin = Admin.create(settings)) {
+        try (AdminClient admin = AdminClient.create(settings)) {
             NewTopic topic = new NewTopic(job.get("topic").asText(), job.get("partitions").asInt(), (short) 1);
             admin.createTopics(List.of(topic)).all().get();
         }
@@ -124,7 +128,7 @@ public class JavaClient {
                 if (System.currentTimeMillis() > end) {
                     throw new IllegalStateException("only " + taken + " of " + count + " records");
                 }
-                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+                for (ConsumerRecord<byte[], byte[]> record : poll(consumer, 200)) {
                     if (taken < count) {
                         taken++;
                         out.write(dump(record));
@@ -136,10 +140,30 @@ public class JavaClient {
             consumer.commitSync(next);
             int extraMs = job.path("extra_ms").asInt(0);
             if (extraMs > 0) {
-                taken += consumer.poll(Duration.ofMillis(extraMs)).count();
+                taken += poll(consumer, extraMs).count();
             }
         }
         return taken;
+    }
+
+    // poll(Duration) came with 2.0, poll(long) left with 4.0.
+    private static Method pollMethod() {
+        try {
+            return KafkaConsumer.class.getMethod("poll", Duration.class);
+        } catch (NoSuchMethodException old) {
+            try {
+                return KafkaConsumer.class.getMethod("poll", long.class);
+            } catch (NoSuchMethodException impossible) {
+                throw new IllegalStateException(impossible);
+            }
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static ConsumerRecords<byte[], byte[]> poll(KafkaConsumer<byte[], byte[]> consumer, long ms)
+        throws Exception {
+        Object limit = POLL_TAKES_DURATION ? (Object) Duration.ofMillis(ms) : (Object) ms;
+        return (ConsumerRecords<byte[], byte[]>) POLL.invoke(consumer, limit);
     }
 
     // Sends numbered records with the idempotent producer until standard input says stop. Each

@@ -1,14 +1,11 @@
-"""The librdkafka client (confluent-kafka wheel) of the end-to-end tests: runs the jobs it reads from
-standard input, one JSON object a line, and prints one JSON object a job."""
+"""The librdkafka client (confluent-kafka wheel) of the end-to-end tests."""
 
-import json
 import sys
-import time
 
+import jobs
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-LIMIT = 60.0
 # Restarting brokers refuse connections by the dozen: only what is worse than that is news.
 QUIET = {"log_level": 2}
 
@@ -17,7 +14,7 @@ def create(bootstrap, job):
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
     topic = NewTopic(job["topic"], num_partitions=job["partitions"], replication_factor=1)
     for future in admin.create_topics([topic]).values():
-        future.result(LIMIT)
+        future.result(jobs.LIMIT)
     return 0
 
 
@@ -30,40 +27,34 @@ def write(bootstrap, job):
         if error is not None:
             failures.append(str(error))
 
-    with open(job["file"]) as lines:
-        for line in lines:
-            record = json.loads(line)
-            producer.produce(
-                job["topic"], partition=record["p"], timestamp=record["t"],
-                key=from_hex(record["k"]), value=from_hex(record["v"]),
-                headers=[(name, from_hex(value)) for name, value in record["h"]],
-                on_delivery=delivered)
-            producer.poll(0)
-            sent += 1
-    left = producer.flush(LIMIT)
+    for record in jobs.records(job):
+        producer.produce(job["topic"], partition=record["p"], timestamp=record["t"], key=record["k"],
+                         value=record["v"], headers=record["h"], on_delivery=delivered)
+        producer.poll(0)
+        sent += 1
+    left = producer.flush(jobs.LIMIT)
     if left or failures:
         sys.exit(f"{left} records unsent, failures: {failures[:3]}")
     return sent
 
 
 def read(bootstrap, job):
-    """Takes count records in a group, commits exactly those and leaves; then waits extra_ms for a record
-    too many and counts it too."""
+    """Takes count records in a group, commits exactly those and leaves; before that waits extra_ms for a
+    record too many and counts it too."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": job["group"],
                          "auto.offset.reset": "earliest", "enable.auto.commit": False,
                          "fetch.wait.max.ms": 100, **QUIET})
     consumer.subscribe(job["topics"])
-    following, taken = {}, 0
-    deadline = time.monotonic() + LIMIT
+    following, taken, deadline = {}, 0, jobs.Deadline()
     with open(job["file"], "w") as out:
         while taken < job["count"]:
-            if time.monotonic() > deadline:
-                sys.exit(f"only {taken} of {job['count']} records")
+            deadline.check(taken, job["count"])
             for message in consumer.consume(min(500, job["count"] - taken), 0.2):
                 if message.error():
                     sys.exit(f"consume: {message.error()}")
                 taken += 1
-                out.write(json.dumps(dump(message)) + "\n")
+                jobs.dump(out, message.topic(), message.partition(), message.offset(), message.key(),
+                          message.value(), message.headers() or [], message.timestamp()[1])
                 following[message.topic(), message.partition()] = message.offset() + 1
     consumer.commit(offsets=[TopicPartition(*where, offset) for where, offset in following.items()],
                     asynchronous=False)
@@ -73,27 +64,4 @@ def read(bootstrap, job):
     return taken
 
 
-def dump(message):
-    return {"topic": message.topic(), "p": message.partition(), "o": message.offset(),
-            "k": to_hex(message.key()), "v": to_hex(message.value()),
-            "h": [[name, to_hex(value)] for name, value in message.headers() or []],
-            "t": message.timestamp()[1]}
-
-
-def from_hex(text):
-    return None if text is None else bytes.fromhex(text)
-
-
-def to_hex(data):
-    return None if data is None else data.hex()
-
-
-def main():
-    operations = {"create": create, "write": write, "read": read}
-    for line in sys.stdin:
-        job = json.loads(line)
-        done = operations[job["op"]](sys.argv[1], job)
-        print(json.dumps({"op": job["op"], "done": done}), flush=True)
-
-
-main()
+jobs.serve(create, write, read)
