@@ -31,6 +31,7 @@ class SegmentPin {
 
 struct FileSlice {
   FileFd file = -1;
+  int64_t segment_base = 0;
   uint64_t position = 0;
   uint32_t length = 0;  // 0 = nothing to give; file is -1 then
   uint32_t first_batch_bytes = 0;  // size of the first batch, which may be more than length holds

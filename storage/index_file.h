@@ -1,5 +1,5 @@
 // IndexFile: fixed-size entries in ascending order, of which the newest may still be in memory. The
-// common part of the offset index and the time index.
+// common part of the offset index, the time index and the transaction index.
 //
 // Entries gather in a small tail and reach the file a block at a time, at roll and at close, so an idle
 // partition holds no descriptor and little memory. Entries in the file are read with pread through a
@@ -67,6 +67,7 @@ class IndexFile {
   bool opened() const { return entries_in_file_.has_value(); }
   void append(const uint8_t* entry) { tail_.insert(tail_.end(), entry, entry + entry_size_); }
   bool wants_flush() const { return tail_.size() >= kTailBytes; }
+  bool unwritten() const { return !tail_.empty(); }
   // Writes the tail behind what the file has. create: makes the file even when there is nothing to write.
   Status flush(const std::string& path, bool create = false);
   // Empties the file and the tail.
@@ -93,7 +94,7 @@ class IndexFile {
   Result<uint32_t> partition_point(const std::string& path, Below below);
 
  private:
-  static constexpr size_t kTailBytes = 1536;  // a multiple of both entry sizes
+  static constexpr size_t kTailBytes = 1536;
 
   uint32_t entries_per_block() const {
     return static_cast<uint32_t>(IndexBlockCache::kBlockBytes) / entry_size_;

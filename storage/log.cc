@@ -8,8 +8,8 @@ Log::Log(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Log::~Log() = default;
 
 AppendResult Log::append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin,
-                         int64_t now_ms) {
-  return parts_->append(batch, leader_epoch, origin, now_ms);
+                         int64_t now_ms, int16_t transaction_version) {
+  return parts_->append(batch, leader_epoch, origin, now_ms, transaction_version);
 }
 
 Result<FileSlice, proto::ErrorCode> Log::read(int64_t offset, uint32_t max_bytes,
@@ -37,6 +37,33 @@ Result<TimestampOffset, proto::ErrorCode> Log::offset_for_timestamp(int64_t time
 
 Result<TimestampOffset, proto::ErrorCode> Log::max_timestamp(const LogPosition& upper) {
   return parts_->max_timestamp(upper);
+}
+
+std::optional<LogPosition> Log::first_unstable(int64_t high_watermark) {
+  return parts_->first_unstable(high_watermark);
+}
+
+Result<std::vector<AbortedTransaction>, proto::ErrorCode> Log::aborted_transactions(
+    int64_t offset, const FileSlice& slice) {
+  return parts_->aborted_transactions(offset, slice);
+}
+
+std::vector<ActiveProducer> Log::active_producers() const {
+  std::vector<ActiveProducer> all;
+  for (const auto& [id, entry] : parts_->producers->sorted()) {
+    int32_t last_sequence = entry.empty() ? proto::kNoSequence : entry.last().last_sequence;
+    all.push_back({id, entry.epoch, last_sequence, entry.last_timestamp, entry.coordinator_epoch,
+                   entry.transaction_first_offset});
+  }
+  return all;
+}
+
+TransactionStanding Log::transaction_standing(int64_t producer_id, int16_t epoch) const {
+  const ProducerEntry* entry = parts_->producers->find(producer_id);
+  if (entry == nullptr) return TransactionStanding::kUnknown;
+  if (epoch < entry->epoch) return TransactionStanding::kStaleEpoch;
+  bool ongoing = entry->transaction_first_offset >= 0 && epoch == entry->epoch;
+  return ongoing ? TransactionStanding::kOngoing : TransactionStanding::kUnknown;
 }
 
 int32_t Log::latest_epoch() const { return parts_->epochs.latest(); }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "proto/batch.h"
 #include "proto/error_code.h"
@@ -22,6 +23,7 @@
 
 namespace pelton::storage {
 
+struct AbortedTransaction;  // transaction_index.h
 struct ShardStorage;  // the shard's append queue, descriptor cache and io (shard_storage.h)
 
 // A place in the log: an offset and where its batch begins (or would begin).
@@ -57,6 +59,23 @@ struct TimestampOffset {
   int32_t leader_epoch = -1;
 };
 
+// What the log knows of a producer.
+struct ActiveProducer {
+  int64_t producer_id = -1;
+  int16_t epoch = -1;
+  int32_t last_sequence = -1;
+  int64_t last_timestamp = -1;
+  int32_t coordinator_epoch = -1;
+  int64_t transaction_first_offset = -1;  // -1: no transaction is ongoing
+};
+
+// May a transactional batch be appended without asking the transaction's coordinator?
+enum class TransactionStanding {
+  kOngoing,     // yes: a transaction of this epoch is ongoing here
+  kStaleEpoch,  // never: a later epoch was seen
+  kUnknown,     // the coordinator has to know of the partition
+};
+
 struct EpochEnd {
   int32_t leader_epoch = -1;
   int64_t end_offset = -1;
@@ -71,7 +90,9 @@ class Log {
   // stay in memory until on_written or on_log_failed. Errors: kOutOfOrderSequenceNumber,
   // kInvalidProducerEpoch, kTransactionCoordinatorFenced, kInvalidTxnState, kRecordListTooLarge (does not
   // fit in a segment), kKafkaStorageError (the log has failed).
-  AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms);
+  // transaction_version: of the coordinator that sends a transaction's marker.
+  AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms,
+                      int16_t transaction_version = 0);
 
   // Bytes from `offset` up to `upper` (exclusive), at most max_bytes, from one segment; the first batch
   // whole when first_batch_whole, even past max_bytes. The slice starts at the batch that holds `offset`.
@@ -97,6 +118,17 @@ class Log {
                                                                  const LogPosition& upper);
   // The record with the largest timestamp (ListOffsets' -3).
   Result<TimestampOffset, proto::ErrorCode> max_timestamp(const LogPosition& upper);
+
+  // Where the oldest transaction begins that is open, or whose end is not below `high_watermark` (which
+  // never goes back from call to call); not before the log start. nullopt: none.
+  std::optional<LogPosition> first_unstable(int64_t high_watermark);
+  // The aborted transactions that a reader of `slice`, which read() gave for `offset`, has to know. Some may
+  // lie behind the slice. Errors: kKafkaStorageError.
+  Result<std::vector<AbortedTransaction>, proto::ErrorCode> aborted_transactions(
+      int64_t offset, const FileSlice& slice);
+  // In the order of their ids.
+  std::vector<ActiveProducer> active_producers() const;
+  TransactionStanding transaction_standing(int64_t producer_id, int16_t epoch) const;
 
   // Leader epochs: the last known, and Kafka's OffsetForLeaderEpoch rule (the largest epoch <= asked and
   // where it ends).

@@ -39,7 +39,7 @@ void Log::Parts::tell_failure() {
 }
 
 AppendResult Log::Parts::append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin,
-                                int64_t now_ms) {
+                                int64_t now_ms, int16_t transaction_version) {
   AppendResult result;
   auto refuse = [&](ErrorCode error) {
     result.error = error;
@@ -55,8 +55,7 @@ AppendResult Log::Parts::append(MutableBytes batch, int32_t leader_epoch, Append
     return refuse(ErrorCode::kRecordListTooLarge);
   }
   if (view.has_producer_id()) {
-    if (Status loaded = load_producers(); !loaded) return fail_with(loaded.error());
-    ProducerVerdict verdict = producers->check(view, origin);
+    ProducerVerdict verdict = producers->check(view, origin, transaction_version);
     if (verdict.error != ErrorCode::kNone) return refuse(verdict.error);
     if (verdict.duplicate) {
       result.duplicate = true;
@@ -84,7 +83,9 @@ AppendResult Log::Parts::append(MutableBytes batch, int32_t leader_epoch, Append
     return fail_with(noted.error());
   }
   if (view.has_producer_id()) {
-    if (Status noted = apply_to_producers(view, active()); !noted) return fail_with(noted.error());
+    auto completed = apply_to_producers(view, active(), position);
+    if (!completed) return fail_with(completed.error());
+    if (*completed) producers->await_commit(**completed);
   }
   if (epochs.assign(leader_epoch, next_offset) || epochs_unsaved) epochs_dirty = true;
   epochs_unsaved = false;
@@ -102,7 +103,6 @@ Status Log::Parts::roll() {
   CHECK(active().size() > 0, "an empty segment is never rolled");
   if (Status wrote = storage.appends->write(*this); !wrote) return wrote;
   if (Status finished = active().finish(); !finished) return finished;
-  if (Status loaded = load_producers(); !loaded) return loaded;
   producers->expire(storage.loop.wall_ms(), config.producer_id_expiration_ms);
   producers->set_end_offset(next_offset);
   if (Status wrote = write_snapshot(next_offset); !wrote) return wrote;
@@ -150,8 +150,7 @@ Status Log::Parts::close() {
   synced_end = written_end;
   if (Status finished = active().finish(); !finished) return finished;
   if (Status flushed = flush_epochs(); !flushed) return flushed;
-  if (producers || snapshots.empty() || snapshots.back() != next_offset) {
-    if (Status loaded = load_producers(); !loaded) return loaded;
+  if (snapshot_offset != next_offset) {
     if (Status wrote = write_snapshot(next_offset); !wrote) return wrote;
   }
   closed = true;

@@ -18,6 +18,7 @@
 #include "storage/segment.h"
 #include "storage/shard_storage.h"
 #include "storage/sync_queue.h"
+#include "storage/transaction_index.h"
 
 namespace pelton::storage {
 
@@ -30,7 +31,8 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   ~Parts();
 
   // --- log_append.cc ---
-  AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms);
+  AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms,
+                      int16_t transaction_version);
   Status roll();
   Status sync_all();
   Status close();
@@ -41,11 +43,17 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   Status flush_epochs();
 
   // --- log_producers.cc ---
-  // Loads the producer state when it was not needed before: newest sound snapshot, then the batches.
+  // Makes the producer state: newest sound snapshot, then the batches. Start-up only.
   Status load_producers();
-  // Takes one batch, whole or header only, into state and, when it aborts a transaction, into the index.
-  Status apply_to_producers(const proto::BatchView& batch, Segment& segment);
+  // Takes one batch at `position` into state and, when it aborts a transaction, into the index. Returns
+  // the transaction that it ends.
+  Result<std::optional<CompletedTransaction>> apply_to_producers(const proto::BatchView& batch,
+                                                                 Segment& segment, uint64_t position);
   Status write_snapshot(int64_t offset);
+  std::optional<LogPosition> first_unstable(int64_t high_watermark);
+  Result<std::vector<AbortedTransaction>, proto::ErrorCode> aborted_transactions(
+      int64_t offset, const FileSlice& slice);
+  Result<int64_t> upper_bound_of(size_t segment_index, uint64_t position);
 
   // --- log_read.cc ---
   struct Found {
@@ -91,8 +99,9 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   LeaderEpochs epochs;
   bool epochs_dirty = false;    // to be written to the file
   bool epochs_unsaved = false;  // begun, but without records: the file waits for the first
-  std::unique_ptr<ProducerState> producers;  // null: not needed so far
+  std::unique_ptr<ProducerState> producers;  // never null once loaded
   std::vector<int64_t> snapshots;            // offsets of the .snapshot files, ascending
+  int64_t snapshot_offset = -1;              // of the one that was read or written last
 
   int64_t log_start_offset = 0;
   int64_t next_offset = 0;

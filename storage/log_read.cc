@@ -64,6 +64,7 @@ Result<FileSlice, ErrorCode> Log::Parts::read(int64_t offset, uint32_t max_bytes
   Result<FileFd> file = segment.file();
   if (!file) return std::unexpected(ErrorCode::kKafkaStorageError);
   slice.file = *file;
+  slice.segment_base = segment.base_offset();
   slice.position = first.position;
   slice.length = static_cast<uint32_t>(std::min(limit, end - first.position));
   slice.first_batch_bytes = first.size;

@@ -31,6 +31,16 @@ Result<OffsetIndexEntry> OffsetIndex::lookup(const std::string& path, int64_t of
   return at(path, *count - 1);
 }
 
+Result<std::optional<OffsetIndexEntry>> OffsetIndex::first_from(const std::string& path,
+                                                                uint64_t position) {
+  if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
+  Result<uint32_t> before = file_.partition_point(
+      path, [&](const uint8_t* entry) { return decode(entry).position < position; });
+  if (!before) return std::unexpected(before.error());
+  if (*before == file_.entries()) return std::optional<OffsetIndexEntry>();
+  return at(path, *before);
+}
+
 Result<OffsetIndexEntry> OffsetIndex::last(const std::string& path) {
   if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
   if (file_.entries() == 0) return OffsetIndexEntry{base_offset_, 0};

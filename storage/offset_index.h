@@ -36,6 +36,8 @@ class OffsetIndex {
   // The last entry whose offset is not above `offset`; (base offset, 0) when there is none. Scanning
   // forward from there finds the batch.
   Result<OffsetIndexEntry> lookup(const std::string& path, int64_t offset);
+  // The first entry at or behind `position`; nullopt when there is none.
+  Result<std::optional<OffsetIndexEntry>> first_from(const std::string& path, uint64_t position);
   // (base offset, 0) when empty.
   Result<OffsetIndexEntry> last(const std::string& path);
 

@@ -38,8 +38,21 @@ std::optional<EndMarker> end_marker(const proto::BatchView& batch) {
   return EndMarker{*type, load_be<int32_t>(record.value->data() + sizeof(int16_t))};
 }
 
-ErrorCode check_marker(const ProducerEntry& entry, const proto::BatchView& batch) {
-  if (batch.producer_epoch() < entry.epoch) return ErrorCode::kInvalidProducerEpoch;
+// The first version in which the coordinator raises the epoch before each marker.
+constexpr int16_t kEpochPerTransaction = 2;
+
+// A marker that is written again, after an answer that was lost, is let through.
+bool stale_epoch(const ProducerEntry& entry, int16_t epoch, int16_t transaction_version) {
+  if (transaction_version < kEpochPerTransaction) return epoch < entry.epoch;
+  bool again = epoch == entry.epoch && entry.transaction_first_offset < 0;
+  return epoch <= entry.epoch && !again;
+}
+
+ErrorCode check_marker(const ProducerEntry& entry, const proto::BatchView& batch,
+                       int16_t transaction_version) {
+  if (stale_epoch(entry, batch.producer_epoch(), transaction_version)) {
+    return ErrorCode::kInvalidProducerEpoch;
+  }
   std::optional<EndMarker> marker = end_marker(batch);
   if (marker && marker->coordinator_epoch < entry.coordinator_epoch) {
     return ErrorCode::kTransactionCoordinatorFenced;
@@ -91,13 +104,14 @@ void ProducerEntry::add(const ProducerBatch& batch) {
   last_timestamp = batch.timestamp;
 }
 
-ProducerVerdict ProducerState::check(const proto::BatchView& batch, AppendOrigin origin) const {
+ProducerVerdict ProducerState::check(const proto::BatchView& batch, AppendOrigin origin,
+                                     int16_t transaction_version) const {
   static constexpr ProducerEntry kUnknown;
   const ProducerEntry* known = find(batch.producer_id());
   const ProducerEntry& entry = known != nullptr ? *known : kUnknown;
   ProducerVerdict verdict;
   if (batch.control()) {
-    verdict.error = check_marker(entry, batch);
+    verdict.error = check_marker(entry, batch, transaction_version);
     return verdict;
   }
   if (origin == AppendOrigin::kClient) {
@@ -120,7 +134,8 @@ ProducerVerdict ProducerState::check(const proto::BatchView& batch, AppendOrigin
   return verdict;
 }
 
-std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView& batch) {
+std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView& batch,
+                                                         const LogPosition& place) {
   end_offset_ = batch.next_offset();
   if (!batch.has_producer_id()) return std::nullopt;
   if (!batch.control()) {
@@ -130,6 +145,7 @@ std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView&
                batch.max_timestamp()});
     if (batch.transactional() && entry.transaction_first_offset < 0) {
       entry.transaction_first_offset = batch.base_offset();
+      open_[batch.base_offset()] = place;
     }
     return std::nullopt;
   }
@@ -137,9 +153,10 @@ std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView&
   if (!marker) return std::nullopt;
   ProducerEntry& entry = producers_[batch.producer_id()];
   std::optional<CompletedTransaction> completed;
-  if (entry.transaction_first_offset >= 0) {
-    completed = {batch.producer_id(), entry.transaction_first_offset, batch.base_offset(),
+  if (auto open = open_.find(entry.transaction_first_offset); open != open_.end()) {
+    completed = {batch.producer_id(), open->second, batch.base_offset(),
                  marker->type == static_cast<int16_t>(proto::ControlType::kAbort)};
+    open_.erase(open);
   }
   entry.set_epoch(batch.producer_epoch());
   entry.coordinator_epoch = marker->coordinator_epoch;
@@ -148,11 +165,20 @@ std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView&
   return completed;
 }
 
-std::optional<int64_t> ProducerState::first_open_transaction() const {
-  std::optional<int64_t> first;
-  for (const auto& [id, entry] : producers_) {
-    if (entry.transaction_first_offset < 0) continue;
-    if (!first || entry.transaction_first_offset < *first) first = entry.transaction_first_offset;
+std::optional<LogPosition> ProducerState::first_open_transaction() const {
+  if (open_.empty()) return std::nullopt;
+  return open_.begin()->second;
+}
+
+void ProducerState::await_commit(const CompletedTransaction& completed) {
+  ended_.push_back({completed.last_offset, completed.first});
+}
+
+std::optional<LogPosition> ProducerState::first_unstable(int64_t high_watermark) {
+  while (!ended_.empty() && ended_.front().last_offset < high_watermark) ended_.pop_front();
+  std::optional<LogPosition> first = first_open_transaction();
+  for (const Ended& ended : ended_) {
+    if (!first || ended.first.offset < first->offset) first = ended.first;
   }
   return first;
 }
@@ -163,6 +189,12 @@ void ProducerState::expire(int64_t now_ms, int64_t expiration_ms) {
     // Not by their difference: a client's timestamp may be anything.
     return entry.transaction_first_offset < 0 && entry.last_timestamp <= now_ms - expiration_ms;
   });
+}
+
+void ProducerState::put(int64_t producer_id, const ProducerEntry& entry) {
+  producers_[producer_id] = entry;
+  int64_t first = entry.transaction_first_offset;
+  if (first >= 0) open_[first] = {first, kUnknownSegment, 0};
 }
 
 const ProducerEntry* ProducerState::find(int64_t producer_id) const {

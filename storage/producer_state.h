@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -57,35 +59,53 @@ struct ProducerVerdict {
 
 struct CompletedTransaction {
   int64_t producer_id = -1;
-  int64_t first_offset = -1;
+  LogPosition first;         // of its first batch
   int64_t last_offset = -1;  // the marker's
   bool aborted = false;
 };
 
+// The segment of a position of which only the offset is known (it comes from a snapshot).
+inline constexpr int64_t kUnknownSegment = -1;
+
 class ProducerState {
  public:
   // May this batch (validated, with a producer id) be appended? Coordinators' batches carry no sequence.
-  ProducerVerdict check(const proto::BatchView& batch, AppendOrigin origin) const;
-  // Takes a batch that is (or will be) in the log; its base offset is stamped. Returns the transaction
-  // that it ends, if any.
-  std::optional<CompletedTransaction> apply(const proto::BatchView& batch);
+  // From transaction_version 2 on each transaction has an epoch of its own, so that a late marker is known.
+  ProducerVerdict check(const proto::BatchView& batch, AppendOrigin origin,
+                        int16_t transaction_version = 0) const;
+  // Takes a batch that is (or will be) in the log at `place`; its base offset is stamped. Returns the
+  // transaction that it ends, if any.
+  std::optional<CompletedTransaction> apply(const proto::BatchView& batch, const LogPosition& place);
 
   int64_t end_offset() const { return end_offset_; }
   void set_end_offset(int64_t offset) { end_offset_ = offset; }
 
   // Where the oldest transaction that is still open begins.
-  std::optional<int64_t> first_open_transaction() const;
+  std::optional<LogPosition> first_open_transaction() const;
+  // The marker is in the log, but not below the high watermark yet: until then the transaction counts as
+  // undecided (first_unstable).
+  void await_commit(const CompletedTransaction& completed);
+  // Where the oldest transaction begins that is open or whose marker is not below `high_watermark`, which
+  // never goes back from call to call.
+  std::optional<LogPosition> first_unstable(int64_t high_watermark);
   // Forgets producers that have written nothing for so long and have no open transaction.
   void expire(int64_t now_ms, int64_t expiration_ms);
 
   size_t size() const { return producers_.size(); }
   const ProducerEntry* find(int64_t producer_id) const;
-  void put(int64_t producer_id, const ProducerEntry& entry) { producers_[producer_id] = entry; }
+  void put(int64_t producer_id, const ProducerEntry& entry);
   // In the order of their ids.
   std::vector<std::pair<int64_t, ProducerEntry>> sorted() const;
 
  private:
+  struct Ended {
+    int64_t last_offset;
+    LogPosition first;
+  };
+
   std::unordered_map<int64_t, ProducerEntry> producers_;
+  std::map<int64_t, LogPosition> open_;  // by their first offset
+  std::deque<Ended> ended_;              // in the order of their markers
   int64_t end_offset_ = 0;
 };
 

@@ -251,6 +251,9 @@ class Loader {
     if (parts_.epochs.truncate_from_end(parts_.next_offset)) parts_.epochs_dirty = true;
     if (parts_.epochs.truncate_from_start(start)) parts_.epochs_dirty = true;
     if (Status flushed = parts_.flush_epochs(); !flushed) return failed(flushed.error());
+    if (!parts_.producers) {
+      if (Status loaded = parts_.load_producers(); !loaded) return failed(loaded.error());
+    }
     return drop_stray_snapshots();
   }
 

@@ -38,6 +38,7 @@ Segment::Segment(DescriptorCache& descriptors, IndexBlockCache& blocks,
       base_offset_(base_offset),
       offset_index_(files_, blocks, base_offset),
       time_index_(files_, blocks, base_offset),
+      transaction_index_(files_, blocks),
       largest_{-1, base_offset},
       last_time_entry_{-1, base_offset} {}
 
@@ -56,6 +57,7 @@ Status Segment::create() {
   descriptors_.adopt(*this, *file);
   offset_index_.file().start_empty();
   time_index_.file().start_empty();
+  transaction_index_.file().start_empty();
   timestamps_loaded_ = true;
   return {};
 }
@@ -122,7 +124,17 @@ Status Segment::note_append(const proto::BatchView& batch, int32_t index_interva
   return {};
 }
 
+Status Segment::note_aborted(const AbortedTransaction& aborted) {
+  Status opened = transaction_index_.file().open(path(kTransactionIndexSuffix));
+  if (opened) transaction_index_.append(aborted);
+  return opened;
+}
+
 Status Segment::flush_indexes(bool all) {
+  if (transaction_index_.file().unwritten()) {
+    Status done = transaction_index_.file().flush(path(kTransactionIndexSuffix));
+    if (!done) return done;
+  }
   if (all || offset_index_.file().wants_flush()) {
     if (Status done = offset_index_.file().flush(path(kOffsetIndexSuffix), all); !done) return done;
   }
@@ -144,7 +156,13 @@ Status Segment::finish() {
   return files_.truncate(*fd, written_);
 }
 
-Status Segment::reset_for_scan() {
+Status Segment::reset_for_scan(bool transactions) {
+  if (transactions) {
+    Status done = transaction_index_.file().reset(path(kTransactionIndexSuffix));
+    // There is none where nothing was aborted.
+    if (done) done = files_.unlink(path(kTransactionIndexSuffix));
+    if (!done && done.error().code != ENOENT) return done;
+  }
   if (Status done = offset_index_.file().reset(path(kOffsetIndexSuffix)); !done) return done;
   if (Status done = time_index_.file().reset(path(kTimeIndexSuffix)); !done) return done;
   size_ = 0;

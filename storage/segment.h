@@ -20,6 +20,7 @@
 #include "storage/log_config.h"
 #include "storage/offset_index.h"
 #include "storage/time_index.h"
+#include "storage/transaction_index.h"
 
 namespace pelton::storage {
 
@@ -68,12 +69,16 @@ class Segment : public ListHook<DescriptorTag> {
   // Counts the batch in (its base offset is stamped): size, largest timestamp, index entries.
   Status note_append(const proto::BatchView& batch, int32_t index_interval_bytes);
 
-  // Writes index blocks that are full; all = what is left too.
+  // A transaction was aborted by the marker counted in last.
+  Status note_aborted(const AbortedTransaction& aborted);
+
+  // Writes index blocks that are full, and whatever the transaction index has; all = what is left too.
   Status flush_indexes(bool all);
   // Rolled or closed: the last time index entry, all entries into the files, reserved blocks given back.
   Status finish();
-  // Empties the indexes and counts from zero, for recovery to fill again.
-  Status reset_for_scan();
+  // Empties the indexes and counts from zero, for recovery to fill again. The transaction index too when
+  // `transactions`.
+  Status reset_for_scan(bool transactions);
   // Cuts the file; the indexes are the caller's (reset_for_scan).
   Status truncate(uint64_t size);
 
@@ -94,6 +99,7 @@ class Segment : public ListHook<DescriptorTag> {
 
   OffsetIndex& offset_index() { return offset_index_; }
   TimeIndex& time_index() { return time_index_; }
+  TransactionIndex& transaction_index() { return transaction_index_; }
 
   bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
   // Its name in the directory is on stable storage.
@@ -117,6 +123,7 @@ class Segment : public ListHook<DescriptorTag> {
   uint64_t bytes_since_index_entry_ = 0;
   OffsetIndex offset_index_;
   TimeIndex time_index_;
+  TransactionIndex transaction_index_;
   TimeIndexEntry largest_;          // so far
   TimeIndexEntry last_time_entry_;  // the newest entry of the time index
   bool timestamps_loaded_ = false;

@@ -12,12 +12,15 @@ bool fits(const proto::BatchView& batch, const Segment& segment, int64_t expecte
          last - segment.base_offset() <= std::numeric_limits<int32_t>::max();
 }
 
-Status take(Log::Parts& parts, const proto::BatchView& batch, Segment& segment) {
+Status take(Log::Parts& parts, const proto::BatchView& batch, Segment& segment, uint64_t position) {
   int32_t epoch = batch.partition_leader_epoch();
   if (epoch > parts.epochs.latest() && parts.epochs.assign(epoch, batch.base_offset())) {
     parts.epochs_dirty = true;
   }
-  if (batch.has_producer_id()) return parts.apply_to_producers(batch, segment);
+  if (batch.has_producer_id()) {
+    auto completed = parts.apply_to_producers(batch, segment, position);
+    return completed ? Status() : std::unexpected(completed.error());
+  }
   parts.producers->set_end_offset(batch.next_offset());
   return {};
 }
@@ -28,8 +31,9 @@ Result<ScanEnd> scan_segment(Log::Parts& parts, Segment& segment, int64_t expect
   Result<FileFd> fd = segment.file();
   if (!fd) return std::unexpected(fd.error());
   uint64_t size = segment.size();
-  if (Status reset = segment.reset_for_scan(); !reset) return std::unexpected(reset.error());
-  if (what == ScanFor::kEverything) (void)parts.files.unlink(segment.path(kTransactionIndexSuffix));
+  if (Status reset = segment.reset_for_scan(what == ScanFor::kEverything); !reset) {
+    return std::unexpected(reset.error());
+  }
   SegmentPin pin(&segment);
   BatchReader batches(parts.files, *fd, 0, size);
   ScanEnd end{0, expected, true};
@@ -38,7 +42,7 @@ Result<ScanEnd> scan_segment(Log::Parts& parts, Segment& segment, int64_t expect
     auto batch = proto::validate(batches.batch(), {proto::BatchOrigin::kLog, true});
     if (!batch || !fits(*batch, segment, end.next_offset)) break;
     Status taken = segment.note_append(*batch, parts.config.index_interval_bytes);
-    if (taken && what == ScanFor::kEverything) taken = take(parts, *batch, segment);
+    if (taken && what == ScanFor::kEverything) taken = take(parts, *batch, segment, batches.position());
     if (taken) taken = segment.flush_indexes(false);
     if (!taken) return std::unexpected(taken.error());
     end.next_offset = batch->next_offset();

@@ -161,15 +161,77 @@ TEST_F(IndexTest, ACachedBlockGrowsWithItsFile) {
 
 TEST_F(IndexTest, TransactionEntries) {
   AbortedTransaction one{0x11, 0x22, 0x33, 0x44};
-  ASSERT_TRUE(append_aborted_transaction(files_, path_, one));
+  TransactionIndex index(files_, cache_);
+  index.file().start_empty();
+  ASSERT_TRUE(index.file().flush(path_));
+  EXPECT_FALSE(std::filesystem::exists(path_)) << "only once a transaction aborted";
+  index.append(one);
+  ASSERT_TRUE(index.file().flush(path_));
   EXPECT_EQ(read_all(path_), std::string("\0\0"
                                          "\0\0\0\0\0\0\0\x11\0\0\0\0\0\0\0\x22"
                                          "\0\0\0\0\0\0\0\x33\0\0\0\0\0\0\0\x44",
                                          34));
-  AbortedTransaction two{1, 2, 3, 4};
-  ASSERT_TRUE(append_aborted_transaction(files_, path_, two));
-  EXPECT_EQ(*read_transaction_index(files_, path_), (std::vector<AbortedTransaction>{one, two}));
+  AbortedTransaction two{1, 0x25, 0x40, 0x50};
+  index.append(two);
+  ASSERT_TRUE(index.file().flush(path_));
+  std::vector<AbortedTransaction> both{one, two};
+  EXPECT_EQ(*read_transaction_index(files_, path_), both);
   EXPECT_TRUE(read_transaction_index(files_, dir_ / "none")->empty());
+  ASSERT_TRUE(write_transaction_index(files_, dir_ / "again", both));
+  EXPECT_EQ(read_all(dir_ / "again"), read_all(path_));
+  ASSERT_TRUE(write_transaction_index(files_, dir_ / "again", {}));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "again"));
+}
+
+// What each reader has to know, by the definition, against what the index tells.
+TEST_F(IndexTest, AbortedTransactionsOfARange) {
+  constexpr int kEntries = 500;  // several blocks of the file, and a tail
+  std::vector<AbortedTransaction> all;
+  TransactionIndex index(files_, cache_);
+  index.file().start_empty();
+  for (int i = 0; i < kEntries; ++i) {
+    // Each second transaction is long and still open when the ten after it have ended.
+    int64_t marker = 100 + 10 * i;
+    all.push_back({i, i % 2 == 0 ? marker - 5 : marker - 95, marker, i % 2 == 0 ? marker - 40 : marker + 1});
+    for (size_t at = all.size() - 1; at > 0; --at) {
+      // Last stable offsets never go back.
+      int64_t& before = all[at - 1].last_stable_offset;
+      before = std::min(before, all[at].last_stable_offset);
+    }
+  }
+  for (int i = 0; i < kEntries; ++i) {
+    index.append(all[static_cast<size_t>(i)]);
+    if (i >= 460 || i % 7 != 0) continue;
+    ASSERT_TRUE(index.file().flush(path_));
+  }
+  for (int64_t from = 0; from < 100 + 10 * kEntries; from += 37) {
+    for (int64_t upper : {from + 1, from + 10, from + 95, from + 1000}) {
+      std::vector<AbortedTransaction> expected, got;
+      bool complete = false;
+      for (const AbortedTransaction& each : all) {
+        if (each.last_offset >= from && each.first_offset < upper && !complete) expected.push_back(each);
+        complete |= each.last_offset >= from && each.last_stable_offset >= upper;
+      }
+      Result<bool> told = index.collect(path_, from, upper, got);
+      ASSERT_TRUE(told.has_value());
+      EXPECT_EQ(got, expected) << from << " to " << upper;
+      EXPECT_EQ(*told, complete);
+    }
+  }
+  std::vector<AbortedTransaction> got;
+  TransactionIndex none(files_, cache_);
+  EXPECT_FALSE(*none.collect(dir_ / "none", 0, 1000, got));
+  EXPECT_TRUE(got.empty());
+}
+
+TEST_F(IndexTest, ADamagedTransactionEntryIsNotBelieved) {
+  std::string bytes(34, '\0');
+  bytes[1] = 1;
+  write_all(path_, bytes);
+  TransactionIndex index(files_, cache_);
+  std::vector<AbortedTransaction> got;
+  EXPECT_EQ(index.collect(path_, 0, 10, got).error().code, EBADMSG);
+  EXPECT_EQ(read_transaction_index(files_, path_).error().code, EBADMSG);
 }
 
 }  // namespace

@@ -28,14 +28,14 @@ class ProducerStateTest : public testing::Test {
     if (verdict.error != ErrorCode::kNone) return verdict.error;
     EXPECT_FALSE(verdict.duplicate.has_value());
     proto::set_base_offset(batch, state_.end_offset());
-    state_.apply(proto::BatchView(batch));
+    state_.apply(proto::BatchView(batch), {state_.end_offset(), 0, 100});
     return ErrorCode::kNone;
   }
   std::optional<CompletedTransaction> mark(int16_t epoch, proto::ControlType type, int32_t coordinator) {
     std::vector<uint8_t> batch = test::make_marker(kProducer, epoch, type, coordinator);
     EXPECT_EQ(state_.check(proto::BatchView(batch), AppendOrigin::kCoordinator).error, ErrorCode::kNone);
     proto::set_base_offset(batch, state_.end_offset());
-    return state_.apply(proto::BatchView(batch));
+    return state_.apply(proto::BatchView(batch), {state_.end_offset(), 0, 100});
   }
   static std::vector<uint8_t> make(int16_t epoch, int32_t sequence, int records, bool transactional) {
     return test::make_batch({.records = records,
@@ -107,14 +107,14 @@ TEST_F(ProducerStateTest, CoordinatorsHaveNoSequences) {
 TEST_F(ProducerStateTest, Transactions) {
   EXPECT_EQ(append(0, 0, 2, true), ErrorCode::kNone);
   EXPECT_EQ(append(0, 2, 1, true), ErrorCode::kNone);
-  EXPECT_EQ(state_.first_open_transaction(), 0);
+  EXPECT_EQ(state_.first_open_transaction()->offset, 0);
   EXPECT_EQ(append(0, 3, 1, false), ErrorCode::kInvalidTxnState);
   auto completed = mark(0, proto::ControlType::kAbort, 7);
   ASSERT_TRUE(completed.has_value());
-  EXPECT_EQ(completed->first_offset, 0);
+  EXPECT_EQ(completed->first.offset, 0);
   EXPECT_EQ(completed->last_offset, 3);
   EXPECT_TRUE(completed->aborted);
-  EXPECT_EQ(state_.first_open_transaction(), std::nullopt);
+  EXPECT_FALSE(state_.first_open_transaction());
   EXPECT_FALSE(mark(0, proto::ControlType::kCommit, 7).has_value()) << "nothing was open";
   std::vector<uint8_t> zombie = test::make_marker(kProducer, 0, proto::ControlType::kCommit, 6);
   EXPECT_EQ(state_.check(proto::BatchView(zombie), AppendOrigin::kCoordinator).error,
@@ -124,6 +124,38 @@ TEST_F(ProducerStateTest, Transactions) {
   EXPECT_EQ(append(0, 3, 1, true), ErrorCode::kInvalidProducerEpoch);
   EXPECT_EQ(append(1, 3, 1, true), ErrorCode::kOutOfOrderSequenceNumber);
   EXPECT_EQ(append(1, 0, 1, true), ErrorCode::kNone);
+}
+
+// transaction.version 2: the epoch rises before each marker, so one that does not rise is late.
+TEST_F(ProducerStateTest, MarkersWithAnEpochOfTheirOwn) {
+  auto check_marker = [&](int16_t epoch, int16_t version) {
+    std::vector<uint8_t> batch = test::make_marker(kProducer, epoch, proto::ControlType::kAbort, 1);
+    return state_.check(proto::BatchView(batch), AppendOrigin::kCoordinator, version).error;
+  };
+  EXPECT_EQ(append(3, 0, 1, true), ErrorCode::kNone);
+  EXPECT_EQ(check_marker(3, 1), ErrorCode::kNone);
+  EXPECT_EQ(check_marker(2, 1), ErrorCode::kInvalidProducerEpoch);
+  EXPECT_EQ(check_marker(3, 2), ErrorCode::kInvalidProducerEpoch);
+  EXPECT_EQ(check_marker(4, 2), ErrorCode::kNone);
+  mark(4, proto::ControlType::kAbort, 1);
+  EXPECT_EQ(check_marker(4, 2), ErrorCode::kNone) << "sent again: nothing is open";
+  EXPECT_EQ(check_marker(3, 2), ErrorCode::kInvalidProducerEpoch);
+  EXPECT_EQ(append(4, 0, 1, true), ErrorCode::kNone);
+  EXPECT_EQ(check_marker(4, 2), ErrorCode::kInvalidProducerEpoch);
+}
+
+TEST_F(ProducerStateTest, UnstableUntilTheMarkerIsCommitted) {
+  EXPECT_FALSE(state_.first_unstable(0));
+  EXPECT_EQ(append(0, 0, 2, true), ErrorCode::kNone);  // offsets 0 and 1
+  EXPECT_EQ(state_.first_unstable(2)->offset, 0);
+  EXPECT_EQ(state_.first_unstable(2)->position, 100u);
+  state_.await_commit(*mark(0, proto::ControlType::kCommit, 1));  // 2
+  EXPECT_EQ(append(0, 2, 1, true), ErrorCode::kNone);  // 3
+  EXPECT_EQ(state_.first_unstable(2)->offset, 0) << "the marker at 2 is not below the high watermark";
+  EXPECT_EQ(state_.first_unstable(3)->offset, 3);
+  state_.await_commit(*mark(0, proto::ControlType::kCommit, 1));  // 4
+  EXPECT_EQ(state_.first_unstable(4)->offset, 3);
+  EXPECT_FALSE(state_.first_unstable(5));
 }
 
 TEST_F(ProducerStateTest, Expiry) {
@@ -169,7 +201,8 @@ TEST_F(ProducerStateTest, SnapshotBytes) {
   auto loaded = decode_producer_snapshot(bytes);
   ASSERT_TRUE(loaded.has_value());
   EXPECT_EQ(loaded->find(kProducer)->last().first_sequence(), 5);
-  EXPECT_EQ(loaded->first_open_transaction(), 0);
+  EXPECT_EQ(loaded->first_open_transaction()->offset, 0);
+  EXPECT_EQ(loaded->first_open_transaction()->segment_base, kUnknownSegment);
 }
 
 TEST_F(ProducerStateTest, EveryDamagedSnapshotIsRefused) {
