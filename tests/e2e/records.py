@@ -10,19 +10,27 @@ COUNT = 1000
 PARTITIONS = 2
 
 
-def make(seed, count=COUNT, writer=None, partition=None):
+def make(seed, count=COUNT, writer=None, partition=None, without=()):
     """Records as the clients' jobs take them, for two partitions or for the given one. Timestamps lie an
-    hour back, so that retention leaves them. They keep to what the writer can say: for kcat (plain) one
-    set of headers a partition; nulls in an even partition, empty keys and values in an odd one."""
+    hour back, so that retention leaves them. They keep to what the writer can say, and leave out the
+    shapes in `without`: for kcat (plain) one set of headers a partition; nulls in an even partition,
+    empty keys and values in an odd one."""
     chance = random.Random(seed)
     start = int(time.time() * 1000) - 3_600_000
     if writer is not None and writer.plain:
         return [_plain(chance, number, start, partition) for number in range(count)]
     made = [_any(chance, number, start, partition) for number in range(count)]
-    for shape in writer.unable if writer is not None else ():
-        for record in made:
+    for record in made:
+        for shape in [*without, *(writer.unable if writer is not None else ())]:
             _WITHOUT[shape](record)
+        if writer is not None:
+            record["h"] = _HEADER_FORMS[writer.headers](record["h"])
     return made
+
+
+# What some clients cannot write.
+NULL_HEADER = "a null header value"
+NULL_RECORD = "a record of neither key nor value"
 
 
 def _without_null_header(record):
@@ -34,8 +42,20 @@ def _without_null_record(record):
         record["k"] = ""
 
 
-_WITHOUT = {"a null header value": _without_null_header,
-            "a record of neither key nor value": _without_null_record}
+_WITHOUT = {NULL_HEADER: _without_null_header, NULL_RECORD: _without_null_record}
+
+
+def _grouped(headers):
+    names = {}
+    for name, value in headers:
+        names.setdefault(name, []).append([name, value])
+    return [header for group in names.values() for header in group]
+
+
+# What a client keeps of the list of headers: all of it, the values of each name together, or a sorted map
+# with one value a name.
+_HEADER_FORMS = {"list": lambda headers: headers, "grouped": _grouped,
+                 "map": lambda headers: [list(pair) for pair in sorted(dict(headers).items())]}
 
 
 def _any(chance, number, start, partition):
@@ -44,7 +64,7 @@ def _any(chance, number, start, partition):
         value = None
     elif number % 17 == 3:
         value = b""
-    elif number % 200 == 77:
+    elif number % 200 == 27:
         value = chance.randbytes(chance.randrange(20_000, 60_000))
     elif number % 2:
         value = f"value {number} ".encode() * chance.randrange(1, 60)
@@ -102,6 +122,7 @@ def _expect_same_record(record, original, where, reader, writer):
         expect_equal(record["h_text"], _kcat_headers(original["h"]), f"{where} headers")
     else:
         headers = [[name, _as_read(value, reader)] for name, value in original["h"]]
+        headers = _HEADER_FORMS[reader.headers](headers)
         expect_equal(record["h"], headers, f"{where} headers")
     if writer.sets_timestamps:
         expect_equal(record["t"], original["t"], f"{where} timestamp")

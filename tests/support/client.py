@@ -16,12 +16,17 @@ class Client:
     long = False
     # Codec -> why this client lacks it.
     missing = {}
+    # Codec -> why this client cannot read it from every other client.
+    unreadable = {}
     # False: reads partitions from given offsets, because the client knows no groups.
     groups = True
     # False: the broker's clock stamps what it writes.
     sets_timestamps = True
     # True: it gives no way to tell an empty key, value or header value from null.
     reads_empty_as_null = False
+    # What it keeps of the order of headers and of repeated names (records.py has the forms).
+    headers = "list"
+    reads_null_headers = True
     # What it cannot write (records.py has the list).
     unable = ()
     # True: it can only say what records.py calls plain.

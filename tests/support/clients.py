@@ -1,14 +1,13 @@
 """The clients of the end-to-end tests, by name. What has to be built or installed lands in the cache at
 the first use, once per version of its sources."""
 
+from tests.e2e import records
 from tests.support import installs, java_clients
 from tests.support.client import CODECS, Client, Program
 from tests.support.kcat import Kcat
 
 __all__ = ["ALL", "CODECS", "Client"]
 
-_NULL_RECORD = "a record of neither key nor value"
-_NULL_HEADER = "a null header value"
 _JAVA_SINCE_2_1 = "the Java client has it since 2.1"
 
 
@@ -25,6 +24,11 @@ def _go(name, **traits):
     return Program(name, lambda bootstrap: [installs.go_binaries() / name, bootstrap], **traits)
 
 
+def _node(name, **traits):
+    return Program(name, lambda bootstrap: ["node", installs.node_programs() / f"{name}.js", bootstrap],
+                   **traits)
+
+
 _CLIENTS = (
     Program("java", lambda bootstrap: java_clients.reference_command("JavaClient.java", bootstrap)),
     _java("java_3_9", "3.9.2"),
@@ -34,12 +38,15 @@ _CLIENTS = (
     _java("java_0_11", "0.11.0.3", missing={"zstd": _JAVA_SINCE_2_1}),
     _python("confluent", "confluent.txt", "confluent_client.py"),
     _python("aiokafka", "aiokafka.txt", "aiokafka_client.py",
-            unable=[_NULL_RECORD]),
+            unable=[records.NULL_RECORD]),
     _python("kafka_python", "kafka_python_3.txt", "kafka_python_client.py",
-            unable=[_NULL_HEADER, _NULL_RECORD]),
+            unable=[records.NULL_HEADER, records.NULL_RECORD]),
     _python("kafka_python_2", "kafka_python_2.txt", "kafka_python_client.py",
-            unable=[_NULL_HEADER, _NULL_RECORD]),
+            unable=[records.NULL_HEADER, records.NULL_RECORD]),
     Kcat(),
+    _node("kafkajs", headers="grouped", unable=[records.NULL_HEADER]),
+    _node("platformatic", missing={"zstd": "its codec is Node's own, which came with Node 22.15"},
+          unreadable={"snappy": "its decoder does not know the framing that Java and others put around it"}),
     _go("franz"),
     _go("sarama"),
     _go("kafka_go", reads_empty_as_null=True),

@@ -2,6 +2,7 @@
 
 import itertools
 import struct
+import time
 
 from tests.support import kafka_codec, wire
 
@@ -65,10 +66,12 @@ class Connection:
 
     def _wait_for_leader(self, topic_id, partition):
         """Apache Kafka answers CreateTopics a moment before the leader takes requests."""
-        for _ in range(1000):
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
             answer = self.fetch(topic_id, partition, 0, max_wait=0)
             if answer["ErrorCode"] == 0:
                 return
+            time.sleep(0.001)
         raise AssertionError(f"partition {partition} without a leader: {answer}")
 
     def produce(self, topic_id, partition, records, acks=-1, version=13):

@@ -1,6 +1,7 @@
 """Clients of the ecosystems other than Java's: installed from lock files, built, cached."""
 
 import functools
+import shutil
 import sys
 
 from tests.support import cache, processes
@@ -41,3 +42,17 @@ def go_binaries():
                       cwd=folder)
 
     return cache.entry("go-clients", _files(folder, "go.*", "**/*.go"), build)
+
+
+@functools.cache
+def node_programs():
+    """The folder with the programs of clients/node and the packages of their lock file."""
+    folder = _CLIENTS / "node"
+    sources = _files(folder, "*.js*")
+
+    def build(entry):
+        for source in sources:
+            shutil.copy(source, entry)
+        cache.fetch(["npm", "ci", "--no-progress", "--no-fund", "--no-audit"], entry, 600)
+
+    return cache.entry("node-clients", sources, build)
