@@ -65,6 +65,7 @@ struct BrokerConfig {
   // background
   int64_t log_retention_check_interval_ms = 300'000;
   int64_t flush_offset_checkpoint_interval_ms = 60'000;
+  int64_t groups_max_bytes = -1;                // pelton.groups.max.bytes; -1 = a share of the machine's memory
   std::string send_path = "auto";               // pelton.fetch.send.path: auto, sendfile, splice, copy
 
   // Acting keys that a source sets, with the text given: what DescribeConfigs tells apart from defaults.

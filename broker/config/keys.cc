@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "broker/config/topic_keys.h"
+
 namespace pelton::broker {
 namespace {
 
@@ -53,6 +55,9 @@ void cleanup_policy(BrokerConfig& config, const ConfigValue& value) {
 void timestamp_type(BrokerConfig& config, const ConfigValue& value) {
   config.log_defaults.log_append_time = value.text == "LogAppendTime";
 }
+void compression_type(BrokerConfig& config, const ConfigValue& value) {
+  set_compression_type(config.log_defaults, value);
+}
 void producer_id_expiration(BrokerConfig& config, const ConfigValue& value) {
   config.producer_id_expiration_ms = static_cast<int32_t>(value.number);
   config.log_defaults.producer_id_expiration_ms = value.number;
@@ -90,6 +95,14 @@ constexpr BrokerKey kKeys[] = {
      number<&B::num_partitions>},
     {"min.insync.replicas", at_least(kInt, 1), "1",
      "Replicas that an acks=all record must be on; one node holds one."},
+    {"compression.gzip.level", between(kInt, -1, 9), "-1", "Default of the topic key of this name.",
+     log_number<&LogConfig::compression_gzip_level>},
+    {"compression.lz4.level", between(kInt, 1, 17), "9", "Default of the topic key of this name.",
+     log_number<&LogConfig::compression_lz4_level>},
+    {"compression.type", one_of(kString, "uncompressed,zstd,lz4,snappy,gzip,producer"), "producer",
+     "Default of the topic key of this name.", compression_type},
+    {"compression.zstd.level", between(kInt, -131072, 22), "3", "Default of the topic key of this name.",
+     log_number<&LogConfig::compression_zstd_level>},
     {"log.cleanup.policy", one_of(kList, "compact,delete"), "delete",
      "Default of the topic key cleanup.policy.", cleanup_policy},
     {"log.flush.interval.messages", at_least(kLong, 1), "1",
@@ -108,6 +121,12 @@ constexpr BrokerKey kKeys[] = {
      "Default of the topic key index.interval.bytes.", log_number<&LogConfig::index_interval_bytes>},
     {"log.index.size.max.bytes", at_least(kInt, 4), "10485760",
      "Default of the topic key segment.index.bytes.", log_number<&LogConfig::segment_index_bytes>},
+    {"log.message.timestamp.after.max.ms", at_least(kLong, 0), "3600000",
+     "Default of the topic key message.timestamp.after.max.ms.",
+     log_number<&LogConfig::timestamp_after_max_ms>},
+    {"log.message.timestamp.before.max.ms", at_least(kLong, 0), kForever,
+     "Default of the topic key message.timestamp.before.max.ms.",
+     log_number<&LogConfig::timestamp_before_max_ms>},
     {"log.message.timestamp.type", one_of(kString, "CreateTime,LogAppendTime"), "CreateTime",
      "Default of the topic key message.timestamp.type.", timestamp_type},
     {"log.retention.bytes", any(kLong), "-1", "Default of the topic key retention.bytes.",
@@ -128,10 +147,19 @@ constexpr BrokerKey kKeys[] = {
     {"log.roll.ms", at_least(kLong, 1), "",
      "Age at which a new segment is begun, in milliseconds; wins over hours.",
      log_number<&LogConfig::segment_ms>, true},
+    {"log.roll.jitter.hours", at_least(kInt, 0), "0",
+     "Largest random time by which a segment is ended early, in hours.",
+     log_time<&LogConfig::segment_jitter_ms, kHour>},
+    {"log.roll.jitter.ms", at_least(kLong, 0), "",
+     "Largest random time by which a segment is ended early, in milliseconds; wins over hours.",
+     log_number<&LogConfig::segment_jitter_ms>, true},
     {"log.segment.bytes", at_least(kInt, 1 << 20), "1073741824",
      "Default of the topic key segment.bytes.", log_number<&LogConfig::segment_bytes>},
     {"log.segment.delete.delay.ms", at_least(kLong, 0), "60000",
      "Default of the topic key file.delete.delay.ms.", log_number<&LogConfig::file_delete_delay_ms>},
+    {"max.decompressed.message.bytes", between(kInt, 1, 2147483639), "2147483639",
+     "Default of the topic key of this name.",
+     log_number<&LogConfig::max_decompressed_message_bytes>},
     {"message.max.bytes", at_least(kInt, 0), "1048588", "Default of the topic key max.message.bytes.",
      log_number<&LogConfig::max_message_bytes>},
     {"producer.id.expiration.ms", at_least(kInt, 1), "86400000",
@@ -186,6 +214,9 @@ constexpr BrokerKey kKeys[] = {
      text<&B::cluster_id>, true},
     {"pelton.fetch.send.path", one_of(kString, "auto,sendfile,splice,copy"), "auto",
      "How record bytes go from file to socket.", text<&B::send_path>},
+    {"pelton.groups.max.bytes", at_least(kLong, -1), "-1",
+     "Memory for members of groups and committed offsets; -1 = an eighth of the machine's.",
+     number<&B::groups_max_bytes>},
     {"pelton.log.level", one_of(kString, "trace,debug,info,warn,error,off"), "info",
      "Least level of what is logged.", text<&B::log_level>},
     {"pelton.max.in.flight.requests.per.connection", between(kInt, 1, 10'000), "64",

@@ -49,6 +49,18 @@ std::string get_timestamp_type(const LogConfig& config) {
   return config.log_append_time ? "LogAppendTime" : "CreateTime";
 }
 
+constexpr std::pair<std::string_view, std::optional<proto::Codec>> kCompressionTypes[] = {
+    {"producer", std::nullopt},          {"uncompressed", proto::Codec::kNone},
+    {"gzip", proto::Codec::kGzip},       {"snappy", proto::Codec::kSnappy},
+    {"lz4", proto::Codec::kLz4},         {"zstd", proto::Codec::kZstd},
+};
+
+std::string get_compression_type(const LogConfig& config) {
+  auto found = std::ranges::find(kCompressionTypes, config.compression,
+                                 [](const auto& row) { return row.second; });
+  return std::string(found->first);
+}
+
 template <auto Member>
 constexpr TopicKey number(std::string_view name, ValueRule rule, std::string_view default_value,
                           std::string_view synonyms, std::string_view documentation) {
@@ -68,10 +80,18 @@ constexpr TopicKey kTopicKeys[] = {
      "What happens to old records: delete removes segments past the retention limits, compact keeps "
      "the newest record of each key.",
      set_cleanup_policy, get_cleanup_policy},
-    stored("compression.gzip.level", between(kInt, -1, 9), "-1", "compression.gzip.level"),
-    stored("compression.lz4.level", between(kInt, 1, 17), "9", "compression.lz4.level"),
-    stored("compression.type", one_of(kString, kCodecs), "producer", "compression.type"),
-    stored("compression.zstd.level", between(kInt, -131072, 22), "3", "compression.zstd.level"),
+    number<&LogConfig::compression_gzip_level>(
+        "compression.gzip.level", between(kInt, -1, 9), "-1", "compression.gzip.level",
+        "Effort of gzip when compression.type is gzip; -1 = the library's own."),
+    number<&LogConfig::compression_lz4_level>("compression.lz4.level", between(kInt, 1, 17), "9",
+                                              "compression.lz4.level",
+                                              "Effort of lz4 when compression.type is lz4."),
+    {"compression.type", one_of(kString, kCodecs), "producer", "compression.type",
+     "How the log holds record batches: producer = as they came, else with this codec.",
+     set_compression_type, get_compression_type},
+    number<&LogConfig::compression_zstd_level>("compression.zstd.level", between(kInt, -131072, 22), "3",
+                                               "compression.zstd.level",
+                                               "Effort of zstd when compression.type is zstd."),
     stored("delete.retention.ms", at_least(kLong, 0), "86400000", "log.cleaner.delete.retention.ms"),
     stored("errors.deadletterqueue.group.enable", any(kBoolean), "false"),
     number<&LogConfig::file_delete_delay_ms>(
@@ -95,15 +115,21 @@ constexpr TopicKey kTopicKeys[] = {
     stored("local.retention.bytes", at_least(kLong, -2), "-2", "log.local.retention.bytes"),
     stored("local.retention.ms", at_least(kLong, -2), "-2", "log.local.retention.ms"),
     stored("max.compaction.lag.ms", at_least(kLong, 1), kForever, "log.cleaner.max.compaction.lag.ms"),
-    stored("max.decompressed.message.bytes", between(kInt, 1, 2147483639), "2147483639",
-           "max.decompressed.message.bytes"),
+    number<&LogConfig::max_decompressed_message_bytes>(
+        "max.decompressed.message.bytes", between(kInt, 1, 2147483639), "2147483639",
+        "max.decompressed.message.bytes",
+        "Largest size of a batch's records after decompression, where the broker has to look inside."),
     number<&LogConfig::max_message_bytes>("max.message.bytes", at_least(kInt, 0), "1048588",
                                           "message.max.bytes",
                                           "Largest record batch that is taken, after compression."),
-    stored("message.timestamp.after.max.ms", at_least(kLong, 0), "3600000",
-           "log.message.timestamp.after.max.ms"),
-    stored("message.timestamp.before.max.ms", at_least(kLong, 0), kForever,
-           "log.message.timestamp.before.max.ms"),
+    number<&LogConfig::timestamp_after_max_ms>(
+        "message.timestamp.after.max.ms", at_least(kLong, 0), "3600000",
+        "log.message.timestamp.after.max.ms",
+        "How far a record's time may lie after the broker's clock (CreateTime only)."),
+    number<&LogConfig::timestamp_before_max_ms>(
+        "message.timestamp.before.max.ms", at_least(kLong, 0), kForever,
+        "log.message.timestamp.before.max.ms",
+        "How far a record's time may lie before the broker's clock (CreateTime only)."),
     {"message.timestamp.type", one_of(kString, "CreateTime,LogAppendTime"), "CreateTime",
      "log.message.timestamp.type",
      "Whose clock a record's timestamp shows: the producer's (CreateTime) or the broker's at the time "
@@ -132,7 +158,9 @@ constexpr TopicKey kTopicKeys[] = {
     number<&LogConfig::segment_index_bytes>("segment.index.bytes", at_least(kInt, 4), "10485760",
                                             "log.index.size.max.bytes",
                                             "Size of an index file at which a new segment is begun."),
-    stored("segment.jitter.ms", at_least(kLong, 0), "0", "log.roll.jitter.ms,log.roll.jitter.hours"),
+    number<&LogConfig::segment_jitter_ms>(
+        "segment.jitter.ms", at_least(kLong, 0), "0", "log.roll.jitter.ms,log.roll.jitter.hours",
+        "Largest random time by which a segment is ended before segment.ms."),
     number<&LogConfig::segment_ms>("segment.ms", at_least(kLong, 1), "604800000",
                                    "log.roll.ms,log.roll.hours",
                                    "Age at which a new segment is begun even if the old is not full."),
@@ -164,6 +192,12 @@ Result<void, std::string> check_together(const std::map<std::string_view, Config
 }
 
 }  // namespace
+
+void set_compression_type(LogConfig& config, const ConfigValue& value) {
+  auto found = std::ranges::find(kCompressionTypes, std::string_view(value.text),
+                                 [](const auto& row) { return row.first; });
+  if (found != std::end(kCompressionTypes)) config.compression = found->second;
+}
 
 std::span<const TopicKey> topic_keys() { return kTopicKeys; }
 

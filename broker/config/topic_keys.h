@@ -28,6 +28,9 @@ struct TopicKey {
 std::span<const TopicKey> topic_keys();
 const TopicKey* find_topic_key(std::string_view name);
 
+// The value of compression.type, checked already, in a LogConfig.
+void set_compression_type(storage::LogConfig& config, const ConfigValue& value);
+
 using TopicOverrides = std::map<std::string, std::string>;
 
 // The error is one sentence: the first of an unknown key, a bad value, values that contradict.
