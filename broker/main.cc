@@ -18,6 +18,9 @@
 
 #include "broker/config/load_config.h"
 #include "broker/server.h"
+#include "broker/service/liveness.h"
+#include "broker/service/supervision.h"
+#include "broker/service/systemd_notify.h"
 #include "reactor/base/log.h"
 #include "reactor/posix_sockets.h"
 #include "reactor/uring_io.h"
@@ -99,10 +102,9 @@ Result<std::vector<std::unique_ptr<UringIo>>, std::string> make_ios(int shards) 
   return ios;
 }
 
-// Waits for SIGTERM or SIGINT and starts the stop; a second one, or the deadline, ends the process.
-void stop_on_signal(const sigset_t& signals, Server& server) {
-  int signal = 0;
-  sigwait(&signals, &signal);
+// Starts the stop; the deadline ends the process.
+void stop(Server& server, const SystemdNotify& manager) {
+  manager.stopping();
   server.request_stop();
   std::thread([] {
     std::this_thread::sleep_for(kStopDeadline);
@@ -126,6 +128,7 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  SystemdNotify manager = SystemdNotify::from_environment();
   log_start(level_of(config.log_level));
   for (const std::string& notice : notices) log_warn("{}", notice);
 
@@ -154,7 +157,12 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   auto took = std::chrono::steady_clock::now() - started;
   log_start_up(**server, *ios->front(),
                std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
-  stop_on_signal(signals, **server);
+  manager.ready(fmt::format("Ready; cluster {}, {} shards", (*server)->log_dir().cluster_id(),
+                            config.shards));
+  // Until the process ends: a shard may answer as long as its thread runs.
+  Liveness liveness((*server)->shards());
+  supervise(signals, manager, liveness);
+  stop(**server, manager);
   threads->join();
   bool clean = (*server)->stopped_clean();
   log_info("Stopped{}", clean ? "" : "; the next start recovers");
