@@ -24,6 +24,10 @@ def _go(name, **traits):
     return Program(name, lambda bootstrap: [installs.go_binaries() / name, bootstrap], **traits)
 
 
+def _rust(name, **traits):
+    return Program(name, lambda bootstrap: [installs.rust_binaries() / name, bootstrap], long=True, **traits)
+
+
 def _node(name, **traits):
     return Program(name, lambda bootstrap: ["node", installs.node_programs() / f"{name}.js", bootstrap],
                    **traits)
@@ -47,6 +51,9 @@ _CLIENTS = (
     _node("kafkajs", headers="grouped", unable=[records.NULL_HEADER]),
     _node("platformatic", missing={"zstd": "its codec is Node's own, which came with Node 22.15"},
           unreadable={"snappy": "its decoder does not know the framing that Java and others put around it"}),
+    _rust("rdkafka"),
+    _rust("rskafka", groups=False, reads_null_headers=False, headers="map",
+          unable=[records.NULL_HEADER]),
     _go("franz"),
     _go("sarama"),
     _go("kafka_go", reads_empty_as_null=True),

@@ -45,6 +45,23 @@ def go_binaries():
 
 
 @functools.cache
+def rust_binaries():
+    """The folder with the programs of clients/rust."""
+    folder = _CLIENTS / "rust"
+
+    def build(entry):
+        target = entry / "target"
+        cache.fetch(["cargo", "fetch", "--locked", "--quiet"], folder, 300)
+        processes.run(["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", target],
+                      timeout=3600, cwd=folder)
+        for source in (folder / "src" / "bin").glob("*.rs"):
+            shutil.copy(target / "release" / source.stem, entry)
+        shutil.rmtree(target)
+
+    return cache.entry("rust-clients", _files(folder, "Cargo.*", "src/**/*.rs"), build)
+
+
+@functools.cache
 def node_programs():
     """The folder with the programs of clients/node and the packages of their lock file."""
     folder = _CLIENTS / "node"
