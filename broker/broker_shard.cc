@@ -8,6 +8,7 @@
 #include "broker/group/group_shard.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
+#include "broker/produce/produce_shard.h"
 
 namespace pelton::broker {
 namespace {
@@ -36,6 +37,7 @@ BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
   sessions = std::make_unique<FetchSessions>(
       std::max<size_t>(static_cast<size_t>(config.max_fetch_sessions) / its_shard.count(), 1),
       kMaxSessionPartitions / its_shard.count());
+  produce = std::make_unique<ProduceShard>();
   connections = std::make_unique<ConnectionSet>(*this);
   groups = std::make_unique<group::GroupShard>(*this);
   shard.set_context(this);

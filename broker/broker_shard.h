@@ -16,11 +16,16 @@
 #include "storage/log_dir.h"
 #include "storage/shard_storage.h"
 
+namespace pelton {
+class HelperThreads;     // reactor/helper_threads.h
+}
+
 namespace pelton::broker {
 
 class CatalogWriter;     // catalog/writer.h
 class FetchSessions;     // fetch_session.h
 class PartitionSet;      // partition_set.h
+class ProduceShard;      // produce/produce_shard.h
 class ConnectionSet;     // net/connection_set.h
 namespace group {
 class GroupShard;        // group/group_shard.h
@@ -46,9 +51,11 @@ struct BrokerShard {
   std::shared_ptr<const CatalogSnapshot> catalog;
   std::unique_ptr<PartitionSet> partitions;
   std::unique_ptr<FetchSessions> sessions;
+  std::unique_ptr<ProduceShard> produce;
   std::unique_ptr<group::GroupShard> groups;
   std::unique_ptr<ConnectionSet> connections;
   CatalogWriter* catalog_writer = nullptr;  // on kCatalogShard only
+  HelperThreads* helpers = nullptr;         // of the process; may be called from any shard
   ShardCounters counters;
   // The only thing that other shards read: for choosing where a connection goes.
   std::atomic<size_t> open_connections{0};

@@ -7,11 +7,22 @@
 #include "broker/catalog/writer.h"
 #include "broker/fetch/fetch_session.h"
 #include "broker/group/group_shard.h"
+#include "broker/helper_context.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "reactor/base/log.h"
 
 namespace pelton::broker {
+namespace {
+
+constexpr unsigned kCoresForTwoHelpers = 4;
+
+int helper_count(const Server::Options& options) {
+  if (!options.load_in_threads) return 0;
+  return std::thread::hardware_concurrency() >= kCoresForTwoHelpers ? 2 : 1;
+}
+
+}  // namespace
 
 Server::Server(const BrokerConfig& config, const std::vector<Io*>& ios, const Options& options)
     : config_(config), mailboxes_(static_cast<ShardId>(ios.size())), stop_(*this) {
@@ -38,6 +49,9 @@ Result<void, std::string> Server::start_up(const Options& options) {
   config_.cluster_id = log_dir_->cluster_id();
   for (auto& shard : shards_)
     broker_shards_.push_back(std::make_unique<BrokerShard>(*shard, config_, *log_dir_, broker_shards_));
+  helpers_ = std::make_unique<HelperThreads>(HelperThreads::Options{.threads = helper_count(options)},
+                                             &BrokerHelperContext::make);
+  for (auto& here : broker_shards_) here->helpers = helpers_.get();
 
   auto writer = CatalogWriter::open(*broker_shards_[kCatalogShard]);
   if (!writer) return std::unexpected(writer.error());

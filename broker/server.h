@@ -24,7 +24,7 @@ class Background;  // background.h
 class Server {
  public:
   struct Options {
-    bool load_in_threads = true;  // simulation has one thread only
+    bool load_in_threads = true;  // simulation has one thread only, and no helpers
     bool shuffle = false;         // debug order of completions
   };
 
@@ -56,6 +56,7 @@ class Server {
   Mailboxes mailboxes_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<std::unique_ptr<BrokerShard>> broker_shards_;
+  std::unique_ptr<HelperThreads> helpers_;
   std::unique_ptr<CatalogWriter> catalog_writer_;
   std::vector<std::unique_ptr<Background>> background_;
   std::vector<Background*> backgrounds_;  // by shard id, for the rounds they do together

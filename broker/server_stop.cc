@@ -6,6 +6,7 @@
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "broker/server.h"
+#include "reactor/helper_threads.h"
 #include "reactor/base/log.h"
 
 namespace pelton::broker {
@@ -52,6 +53,7 @@ void ServerStop::OneShard::enter(Shard& shard) {
   switch (phase) {
     case Phase::kDrain:
       here.stopping = true;
+      here.helpers->stop();
       here.connections->stop_accepting();
       here.groups->stop();
       here.partitions->for_each([](Partition& partition) { partition.end_waits(); });

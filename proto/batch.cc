@@ -136,21 +136,34 @@ void set_partition_leader_epoch(MutableBytes batch, int32_t epoch) {
   store_be<int32_t>(batch.data() + kAtLeaderEpoch, epoch);
 }
 
-void set_max_timestamp_and_log_append_time(MutableBytes batch, int64_t timestamp) {
+namespace {
+
+void set_max_timestamp(MutableBytes batch, int64_t timestamp, int16_t attributes) {
   BatchView view(batch);
   CHECK(view.batch_length() >= kMinBatchLength && batch.size() >= view.size());
-  auto attributes = static_cast<int16_t>(view.attributes() | kAttributeLogAppendTime);
   store_be<int16_t>(batch.data() + kAtAttributes, attributes);
   store_be<int64_t>(batch.data() + kAtMaxTimestamp, timestamp);
   store_be<uint32_t>(batch.data() + kAtCrc, view.computed_crc());
 }
 
-void clear_log_append_time(MutableBytes batch) {
-  BatchView view(batch);
-  CHECK(view.batch_length() >= kMinBatchLength && batch.size() >= view.size());
-  auto attributes = static_cast<int16_t>(view.attributes() & ~kAttributeLogAppendTime);
-  store_be<int16_t>(batch.data() + kAtAttributes, attributes);
-  store_be<uint32_t>(batch.data() + kAtCrc, view.computed_crc());
+}  // namespace
+
+void set_max_timestamp_and_log_append_time(MutableBytes batch, int64_t timestamp) {
+  int attributes = (BatchView(batch).attributes() & kKnownAttributes) | kAttributeLogAppendTime;
+  set_max_timestamp(batch, timestamp, static_cast<int16_t>(attributes));
+}
+
+void set_max_timestamp_and_create_time(MutableBytes batch, int64_t timestamp) {
+  int attributes = BatchView(batch).attributes() & kKnownAttributes & ~kAttributeLogAppendTime;
+  set_max_timestamp(batch, timestamp, static_cast<int16_t>(attributes));
+}
+
+void complete_rebuilt(MutableBytes batch, Codec codec, int64_t max_timestamp) {
+  CHECK(batch.size() >= kBatchHeaderSize && batch.size() - kBatchLengthEnd <= INT32_MAX);
+  store_be<int32_t>(batch.data() + kAtLength, static_cast<int32_t>(batch.size() - kBatchLengthEnd));
+  int others = BatchView(batch).attributes() & ~kAttributeCodecMask;
+  store_be<int16_t>(batch.data() + kAtAttributes, static_cast<int16_t>(others | static_cast<int>(codec)));
+  set_max_timestamp_and_create_time(batch, max_timestamp);
 }
 
 }  // namespace pelton::proto

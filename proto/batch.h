@@ -34,6 +34,7 @@ inline constexpr int16_t kAttributeLogAppendTime = 0x08;
 inline constexpr int16_t kAttributeTransactional = 0x10;
 inline constexpr int16_t kAttributeControl = 0x20;
 inline constexpr int16_t kAttributeDeleteHorizon = 0x40;
+inline constexpr int16_t kKnownAttributes = 0x7f;
 
 // Reads the fields of a batch header. `bytes` holds at least the header; size() may exceed it unless
 // the bytes were validated or come from a BatchIterator.
@@ -167,7 +168,11 @@ void set_base_offset(MutableBytes batch, int64_t offset);
 void set_partition_leader_epoch(MutableBytes batch, int32_t epoch);
 // message.timestamp.type=LogAppendTime. Inside the CRC: needs the whole batch and computes it again.
 void set_max_timestamp_and_log_append_time(MutableBytes batch, int64_t timestamp);
-// message.timestamp.type=CreateTime for a batch whose client set the other bit. Computes the CRC again.
-void clear_log_append_time(MutableBytes batch);
+// message.timestamp.type=CreateTime: the largest timestamp of the records; attributes that nobody knows go.
+// Inside the CRC, as above.
+void set_max_timestamp_and_create_time(MutableBytes batch, int64_t timestamp);
+// For a batch whose header was copied from another and whose records were written anew behind it: sets
+// length, codec and largest timestamp (CreateTime), and computes the CRC.
+void complete_rebuilt(MutableBytes batch, Codec codec, int64_t max_timestamp);
 
 }  // namespace pelton::proto

@@ -93,12 +93,18 @@ std::string_view to_string(CompressionError error) {
     case CompressionError::kTooLarge: return "decompressed data too large";
     case CompressionError::kWindowTooLarge: return "compression window too large";
     case CompressionError::kOutOfMemory: return "out of memory";
+    case CompressionError::kStopped: return "stopped";
   }
   return "?";
 }
 
-CodecContexts::CodecContexts() = default;
+CodecContexts::CodecContexts(const std::atomic<bool>* stopping) : stopping_(stopping) {}
 CodecContexts::~CodecContexts() = default;
+
+bool CodecContexts::stopped(const CodecContexts* contexts) {
+  return contexts != nullptr && contexts->stopping_ != nullptr &&
+         contexts->stopping_->load(std::memory_order_relaxed);
+}
 
 DecompressStream::DecompressStream(Codec codec, Bytes compressed, size_t max_output, CodecContexts* contexts)
     : codec_(codec),
@@ -125,6 +131,7 @@ ReadResult DecompressStream::fail(CompressionError error) {
 ReadResult DecompressStream::read(MutableBytes into) {
   CHECK(!into.empty());
   if (error_) return std::unexpected(*error_);
+  if (CodecContexts::stopped(contexts_)) return fail(CompressionError::kStopped);
   if (allowed_ == 0) return read_past_limit();
   ReadResult produced = decoder_->read(into.first(std::min(into.size(), allowed_)));
   if (!produced) return fail(produced.error());
@@ -165,9 +172,17 @@ WriteResult CompressStream::note(WriteResult result) {
   return result;
 }
 
+// In parts, so that a stop is noticed inside a large batch.
 WriteResult CompressStream::write(Bytes plain) {
+  constexpr size_t kPart = 256 * 1024;
   if (error_) return std::unexpected(*error_);
-  return note(encoder_->write(plain, *output_));
+  while (!plain.empty()) {
+    if (CodecContexts::stopped(contexts_)) return note(std::unexpected(CompressionError::kStopped));
+    Bytes part = plain.first(std::min(plain.size(), kPart));
+    plain = plain.subspan(part.size());
+    if (WriteResult written = note(encoder_->write(part, *output_)); !written) return written;
+  }
+  return {};
 }
 
 WriteResult CompressStream::finish() {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ enum class CompressionError : uint8_t {
   kTooLarge,        // more output than the caller allows
   kWindowTooLarge,  // a zstd frame asks for more history than kZstdMaxWindowLog
   kOutOfMemory,
+  kStopped,         // CodecContexts were told to stop
 };
 std::string_view to_string(CompressionError error);
 
@@ -52,9 +54,10 @@ class Output;
 
 // The libraries' working memory, kept from one stream to the next: tens to hundreds of kilobytes, which cost
 // more than a small batch to get and to clear. Owner: one thread.
+// With `stopping`, streams fail with kStopped soon after it became true.
 class CodecContexts {
  public:
-  CodecContexts();
+  explicit CodecContexts(const std::atomic<bool>* stopping = nullptr);
   CodecContexts(const CodecContexts&) = delete;
   CodecContexts& operator=(const CodecContexts&) = delete;
   ~CodecContexts();
@@ -62,6 +65,9 @@ class CodecContexts {
  private:
   friend class DecompressStream;
   friend class CompressStream;
+  static bool stopped(const CodecContexts* contexts);
+
+  const std::atomic<bool>* stopping_;
   std::array<std::unique_ptr<compression::Decoder>, kCodecCount> decoders_;
   std::array<std::unique_ptr<compression::Encoder>, kCodecCount> encoders_;
 };

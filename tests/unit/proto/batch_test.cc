@@ -223,6 +223,32 @@ TEST(Batch, LogAppendTime) {
   EXPECT_EQ(view.timestamp_at(7), 42);
 }
 
+TEST(Batch, CreateTime) {
+  Buffer batch = build({.codec = Codec::kLz4, .producer_id = 1, .producer_epoch = 0, .base_sequence = 0,
+                        .transactional = true}, 3);
+  put<int16_t>(batch, 21, static_cast<int16_t>(0x0480 | kAttributeLogAppendTime | BatchView(batch).attributes()));
+  seal(batch);
+  set_max_timestamp_and_create_time(batch, 42);
+  EXPECT_EQ(error_of(batch), std::nullopt);
+  BatchView view(batch);
+  EXPECT_EQ(view.attributes(), kAttributeTransactional | static_cast<int>(Codec::kLz4));
+  EXPECT_EQ(view.max_timestamp(), 42);
+}
+
+TEST(Batch, RebuiltBatchesAreSound) {
+  Buffer source = build({.producer_id = 5, .producer_epoch = 1, .base_sequence = 3}, 4);
+  BatchView plain(source);
+  Buffer rebuilt(source.begin(), source.begin() + kBatchHeaderSize);
+  ASSERT_TRUE(compress(Codec::kZstd, plain.records_bytes(), rebuilt));
+  complete_rebuilt(rebuilt, Codec::kZstd, kTimestamp + 30);
+  auto batch = validate(rebuilt);
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->codec(), Codec::kZstd);
+  EXPECT_EQ(batch->count(), 4);
+  EXPECT_EQ(batch->producer_id(), 5);
+  EXPECT_TRUE(check_records(*batch, BatchOrigin::kClient, kNoLimit));
+}
+
 TEST(Batch, SequencesWrap) {
   Buffer bytes = build({.producer_id = 1, .producer_epoch = 0, .base_sequence = INT32_MAX - 1}, 4);
   EXPECT_EQ(BatchView(bytes).last_sequence(), 1);

@@ -194,6 +194,22 @@ TEST_P(EveryCodec, WritingStopsAtTheLimit) {
   }
 }
 
+TEST_P(EveryCodec, StopsWhenTold) {
+  Buffer plain = text(2'000'000);
+  Buffer compressed = packed(GetParam(), plain);
+  std::atomic<bool> stopping{false};
+  CodecContexts contexts(&stopping);
+  DecompressStream reader(GetParam(), compressed, plain.size(), &contexts);
+  uint8_t piece[1000];
+  ASSERT_TRUE(reader.read(piece));
+  Buffer out;
+  CompressStream writer(GetParam(), {}, out, SIZE_MAX, &contexts);
+  ASSERT_TRUE(writer.write(plain));
+  stopping = true;
+  EXPECT_EQ(reader.read(piece).error(), CompressionError::kStopped);
+  EXPECT_EQ(writer.write(plain).error(), CompressionError::kStopped);
+}
+
 TEST(Compression, EveryLevelIsReadable) {
   Buffer plain = text(50000);
   CodecContexts contexts;
