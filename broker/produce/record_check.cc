@@ -165,9 +165,7 @@ RecordRules RecordRules::of(const storage::LogConfig& config, int64_t now_ms) {
   RecordRules rules;
   rules.key_needed = config.compact_policy;
   rules.log_append_time = config.log_append_time;
-  // Apache Kafka subtracts the record's time from its own, which wraps for times before the second bound.
-  rules.earliest_ms = std::max(saturating_add(now_ms, -config.timestamp_before_max_ms),
-                               saturating_add(now_ms, INT64_MIN));
+  rules.earliest_ms = saturating_add(now_ms, -config.timestamp_before_max_ms);
   rules.latest_ms = saturating_add(now_ms, config.timestamp_after_max_ms);
   rules.largest_record = config.max_decompressed_message_bytes;
   return rules;
