@@ -38,6 +38,8 @@ constexpr auto kHandlers = std::to_array<ApiHandler>({
     {ApiKey::kDescribeConfigs, 1, 4, 1, kDescribeConfigs, ResourceType::kTopic,
      &handle_describe_configs},
     {ApiKey::kCreatePartitions, 0, 3, 0, kAlter, ResourceType::kTopic, &handle_create_partitions},
+    {ApiKey::kDeleteGroups, 0, 3, 0, kDelete, ResourceType::kGroup, &handle_delete_groups},
+    {ApiKey::kOffsetDelete, 0, 0, 0, kDelete, ResourceType::kGroup, &handle_offset_delete},
     {ApiKey::kDescribeCluster, 0, 2, 0, kDescribe, ResourceType::kCluster, &handle_describe_cluster},
     {ApiKey::kDescribeTopicPartitions, 0, 0, 0, kDescribe, ResourceType::kTopic,
      &handle_describe_topic_partitions},

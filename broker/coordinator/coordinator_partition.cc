@@ -85,7 +85,7 @@ void CoordinatorPartition::write(const RecordBuffer& records, Replay replay, Con
     return;
   }
   host_.wants_flush(*this);
-  if (proto::kBatchHeaderSize + records.batch_bytes() > log_->max_batch_bytes()) {
+  if (!fits(records)) {
     if (then == nullptr) return;
     ++pending_;
     too_large_.push_back(then);
@@ -96,6 +96,10 @@ void CoordinatorPartition::write(const RecordBuffer& records, Replay replay, Con
   if (then == nullptr) return;
   ++pending_;
   batch_waiting_.push_back(then);
+}
+
+bool CoordinatorPartition::fits(const RecordBuffer& records) const {
+  return proto::kBatchHeaderSize + records.batch_bytes() <= log_->max_batch_bytes();
 }
 
 void CoordinatorPartition::write_each(const RecordBuffer& records) {

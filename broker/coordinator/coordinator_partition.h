@@ -63,6 +63,7 @@ class CoordinatorPartition final : public RecordWriter {
 
   // --- RecordWriter ---
   void write(const RecordBuffer& records, Replay replay, Continuation* then) override;
+  bool fits(const RecordBuffer& records) const override;
   void after_pending(Continuation& then) override;
   void write_each(const RecordBuffer& records) override;
 

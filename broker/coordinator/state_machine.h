@@ -38,6 +38,8 @@ class RecordWriter {
   // `then` may be nullptr; it is not called from inside write() when there are records. Records too
   // large for one batch are not written and not replayed; `then` gets kUnknownServerError.
   virtual void write(const RecordBuffer& records, Replay replay, Continuation* then) = 0;
+  // Whether they are not too large.
+  virtual bool fits(const RecordBuffer& records) const = 0;
   // Calls `then` when everything written so far is committed: at once if nothing is pending.
   virtual void after_pending(Continuation& then) = 0;
   // The same for records that need not be in one batch and that nobody waits for; replayed at once.

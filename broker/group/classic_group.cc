@@ -28,8 +28,17 @@ std::string_view to_string(GroupState state) {
   return "Unknown";
 }
 
-ClassicGroup::ClassicGroup(SessionOwner& sessions, std::string id, GroupState state, int64_t now_ms)
-    : sessions_(sessions), id_(std::move(id)), state_(state), state_timestamp_(now_ms) {}
+ClassicGroup::ClassicGroup(SessionOwner& sessions, MemoryGauge& memory, std::string id,
+                           GroupState state, int64_t now_ms)
+    : sessions_(sessions),
+      memory_(memory),
+      id_(std::move(id)),
+      state_(state),
+      state_timestamp_(now_ms),
+      charge_(memory) {
+  constexpr size_t kTimers = 2 * sizeof(Timer) + 64;  // what its owner keeps beside it
+  charge_.set(sizeof(ClassicGroup) + kTimers + kNodeBytes + 2 * id_.size());
+}
 
 bool ClassicGroup::can_rebalance() const {
   return is(GroupState::kStable) || is(GroupState::kCompletingRebalance) || is(GroupState::kEmpty);
@@ -90,6 +99,7 @@ ClassicMember& ClassicGroup::add(std::unique_ptr<ClassicMember> added, JoinWaite
   bool is_new = members_.emplace(member.id(), std::move(added)).second;
   CHECK(is_new, "member ids are unique");
   count_protocols(member, 1);
+  member.count_memory();
   set_join_waiter(member, waiter);
   return member;
 }
@@ -136,7 +146,7 @@ ClassicMember& ClassicGroup::replace_static(ClassicMember& old, std::string new_
   fenced_sync.error_code = proto::wire(ErrorCode::kFencedInstanceId);
   answer_sync(old, fenced_sync);
 
-  auto added = std::make_unique<ClassicMember>(sessions_, id_, new_id);
+  auto added = std::make_unique<ClassicMember>(sessions_, memory_, id_, new_id);
   added->instance_id = old.instance_id;
   added->client_id = old.client_id;
   added->client_host = old.client_host;
@@ -145,6 +155,7 @@ ClassicMember& ClassicGroup::replace_static(ClassicMember& old, std::string new_
   added->protocol_type = old.protocol_type;
   added->protocols = old.protocols;
   added->assignment = old.assignment;
+  added->count_memory();
   static_members_[*old.instance_id] = new_id;
   members_.erase(old_id);
   ClassicMember& member = *added;
@@ -163,6 +174,7 @@ void ClassicGroup::update(ClassicMember& member, JoinProtocols protocols,
   count_protocols(member, 1);
   member.rebalance_timeout_ms = rebalance_timeout_ms;
   member.session_timeout_ms = session_timeout_ms;
+  member.count_memory();
   set_join_waiter(member, waiter);
 }
 
@@ -189,7 +201,7 @@ ErrorCode ClassicGroup::validate(std::string_view member_id,
 }
 
 Session& ClassicGroup::add_pending(std::string member_id) {
-  auto session = std::make_unique<Session>(sessions_, id_, member_id);
+  auto session = std::make_unique<Session>(sessions_, memory_, id_, member_id);
   return *pending_.emplace(std::move(member_id), std::move(session)).first->second;
 }
 

@@ -35,7 +35,8 @@ class ClassicGroup {
   using Members = std::map<std::string, std::unique_ptr<ClassicMember>, std::less<>>;
   using JoinProtocols = std::span<const proto::JoinGroupRequest::JoinGroupRequestProtocol>;
 
-  ClassicGroup(SessionOwner& sessions, std::string id, GroupState state, int64_t now_ms);
+  ClassicGroup(SessionOwner& sessions, MemoryGauge& memory, std::string id, GroupState state,
+               int64_t now_ms);
   ClassicGroup(const ClassicGroup&) = delete;
   ClassicGroup& operator=(const ClassicGroup&) = delete;
 
@@ -45,6 +46,10 @@ class ClassicGroup {
   bool is(GroupState state) const { return state_ == state; }
   void transition_to(GroupState next, int64_t now_ms);
   bool can_rebalance() const;
+  // It was made for a member that has not come, and has had none.
+  bool was_never_joined() const {
+    return is(GroupState::kEmpty) && !protocol_type_ && generation_ == 0;
+  }
 
   // --- members ---
   const Members& members() const { return members_; }
@@ -122,6 +127,7 @@ class ClassicGroup {
   void set_join_waiter(ClassicMember& member, JoinWaiter* waiter);
 
   SessionOwner& sessions_;
+  MemoryGauge& memory_;
   const std::string id_;
   GroupState state_;
   GroupState previous_state_ = GroupState::kDead;
@@ -137,6 +143,7 @@ class ClassicGroup {
   std::map<std::string, size_t, std::less<>> supporters_;  // members that support each protocol
   size_t awaiting_join_ = 0;
   std::optional<std::set<std::string, std::less<>>> subscribed_topics_;
+  MemoryCharge charge_;  // without members
 };
 
 }  // namespace pelton::broker::group

@@ -7,14 +7,24 @@ namespace pelton::broker::group {
 using proto::ErrorCode;
 
 ClassicGroups::ClassicGroups(const GroupConfig& config, coordinator::Environment& environment,
-                             coordinator::RecordWriter& writer)
-    : config_(config), environment_(environment), writer_(writer) {}
+                             coordinator::RecordWriter& writer, MemoryGauge& memory,
+                             GroupOwner& owner)
+    : config_(config),
+      environment_(environment),
+      writer_(writer),
+      memory_(memory),
+      owner_(owner) {}
 
 ClassicGroups::~ClassicGroups() = default;
 
 ClassicGroups::Entry* ClassicGroups::entry(std::string_view group_id) const {
   auto found = entries_.find(group_id);
   return found == entries_.end() ? nullptr : found->second.get();
+}
+
+ClassicGroups::Entry* ClassicGroups::entry(std::string_view group_id, uint64_t incarnation) const {
+  Entry* found = entry(group_id);
+  return found != nullptr && found->incarnation == incarnation ? found : nullptr;
 }
 
 ClassicGroup* ClassicGroups::find(std::string_view group_id) const {

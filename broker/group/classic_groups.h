@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@
 #include "broker/group/classic_group.h"
 #include "broker/group/group_config.h"
 #include "broker/group/group_records.h"
+#include "broker/group/memory_gauge.h"
 #include "proto/messages/heartbeat.h"
 #include "proto/messages/join_group.h"
 #include "proto/messages/leave_group.h"
@@ -31,10 +33,21 @@ struct JoinContext {
   std::string_view client_host;  // "/127.0.0.1"
 };
 
+// Told of groups that came to nothing.
+class GroupOwner {
+ public:
+  // Nobody joined the group under the ids that it gave out, and it never had a member. The group may be
+  // gone after the call.
+  virtual void group_unused(const ClassicGroup& group) = 0;
+
+ protected:
+  ~GroupOwner() = default;
+};
+
 class ClassicGroups final : public SessionOwner {
  public:
   ClassicGroups(const GroupConfig& config, coordinator::Environment& environment,
-                coordinator::RecordWriter& writer);
+                coordinator::RecordWriter& writer, MemoryGauge& memory, GroupOwner& owner);
   ~ClassicGroups();
 
   // What is wrong with a JoinGroup whatever the group is; kNone: it may go to join().
@@ -52,9 +65,18 @@ class ClassicGroups final : public SessionOwner {
   void keep_alive(ClassicGroup& group, std::string_view member_id);
 
   ClassicGroup* find(std::string_view group_id) const;
+  size_t size() const { return entries_.size(); }
+  // Visits up to `most` groups (at least one), those whose ids come after `after`, in their order;
+  // visit() may not change which groups there are. The last one's id; nullopt when there are no more.
   template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (const auto& [id, entry] : entries_) visit(entry->group);
+  std::optional<std::string> visit_after(const std::optional<std::string>& after, size_t most,
+                                         Visit&& visit) const {
+    auto at = after ? entries_.upper_bound(*after) : entries_.begin();
+    for (; most > 0 && at != entries_.end(); --most, ++at) {
+      visit(at->second->group);
+      if (most == 1) return at->first;
+    }
+    return std::nullopt;
   }
 
   // --- replay ---
@@ -71,11 +93,14 @@ class ClassicGroups final : public SessionOwner {
   // A group and its timers.
   struct Entry {
     Entry(ClassicGroups& owner, std::string id, GroupState state, int64_t now_ms)
-        : groups(owner), group(owner, std::move(id), state, now_ms) {}
+        : groups(owner),
+          incarnation(++owner.incarnations_),
+          group(owner, owner.memory_, std::move(id), state, now_ms) {}
     void join_due() { groups.join_due(*this); }
     void sync_due() { groups.sync_due(*this); }
 
     ClassicGroups& groups;
+    const uint64_t incarnation;  // a group that is deleted and made again is another one
     ClassicGroup group;
     Timer join_timer = Timer::bind<&Entry::join_due>(this);
     Timer sync_timer = Timer::bind<&Entry::sync_due>(this);
@@ -84,6 +109,7 @@ class ClassicGroups final : public SessionOwner {
     int32_t delay_ms = 0;
     int32_t remaining_ms = 0;
     int32_t sync_generation = 0;
+    int32_t assigned_generation = -1;  // whose assignment was written last
   };
   class AssignmentWrite;
   class StaticReplacementWrite;
@@ -91,6 +117,8 @@ class ClassicGroups final : public SessionOwner {
   friend class StaticReplacementWrite;
 
   Entry* entry(std::string_view group_id) const;
+  // The same unless the group is another one by now.
+  Entry* entry(std::string_view group_id, uint64_t incarnation) const;
   Entry& create(std::string_view group_id, GroupState state = GroupState::kEmpty);
   int64_t now_ms() { return environment_.wall_ms(); }
   void start_timer(Timer& timer, int64_t delay_ms);
@@ -105,6 +133,7 @@ class ClassicGroups final : public SessionOwner {
     JoinWaiter& waiter;
   };
   bool accepts(const ClassicGroup& group, std::string_view member_id) const;
+  bool memory_admits(const Entry* entry, const proto::JoinGroupRequest& request);
   void join_new(Entry& entry, const Join& join);
   void join_new_dynamic(Entry& entry, const Join& join, std::string new_id);
   void join_existing(Entry& entry, const Join& join);
@@ -138,6 +167,9 @@ class ClassicGroups final : public SessionOwner {
   const GroupConfig& config_;
   coordinator::Environment& environment_;
   coordinator::RecordWriter& writer_;
+  MemoryGauge& memory_;
+  GroupOwner& owner_;
+  uint64_t incarnations_ = 0;
   std::map<std::string, std::unique_ptr<Entry>, std::less<>> entries_;
   RecordBuffer records_;
 };

@@ -1,6 +1,7 @@
 // Joining: who may join, under which id, and what a JoinGroup means in each state of its group.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "broker/group/classic_groups.h"
@@ -24,6 +25,13 @@ void answer_error(JoinWaiter& waiter, std::string_view member_id, ErrorCode erro
   waiter.answer(response);
 }
 
+// As much of the text as fits, without a part of a character.
+std::string_view utf8_prefix(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace
 
 ErrorCode ClassicGroups::check_join(const GroupConfig& config, const JoinGroupRequest& request) {
@@ -39,6 +47,11 @@ void ClassicGroups::join(const JoinContext& context, const JoinGroupRequest& req
   bool is_new_group = found == nullptr;
   if (is_new_group && !request.member_id.empty()) {
     answer_error(waiter, request.member_id, ErrorCode::kUnknownMemberId);
+    return;
+  }
+  if (!memory_admits(found, request)) {
+    // The one error that makes every client wait and try again here.
+    answer_error(waiter, request.member_id, ErrorCode::kCoordinatorLoadInProgress);
     return;
   }
   Entry& entry = is_new_group ? create(request.group_id) : *found;
@@ -74,6 +87,18 @@ bool ClassicGroups::accepts(const ClassicGroup& group, std::string_view member_i
       return true;
   }
   return true;
+}
+
+// A member that comes back with no more than it has is always welcome.
+bool ClassicGroups::memory_admits(const Entry* entry, const JoinGroupRequest& request) {
+  size_t bytes = ClassicMember::bytes_of(request.protocols);
+  const ClassicMember* member = entry != nullptr ? entry->group.member(request.member_id) : nullptr;
+  if (member == nullptr) {
+    bytes += sizeof(ClassicMember) + sizeof(Entry);
+  } else {
+    bytes -= std::min(bytes, member->protocol_bytes());
+  }
+  return memory_.admits(bytes);
 }
 
 void ClassicGroups::join_new(Entry& entry, const Join& join) {
@@ -170,7 +195,7 @@ void ClassicGroups::rejoin(Entry& entry, ClassicMember& member, const Join& join
 void ClassicGroups::add_member(Entry& entry, const Join& join, std::string member_id) {
   ClassicGroup& group = entry.group;
   const JoinGroupRequest& request = join.request;
-  auto member = std::make_unique<ClassicMember>(*this, group.id(), std::move(member_id));
+  auto member = std::make_unique<ClassicMember>(*this, memory_, group.id(), std::move(member_id));
   if (request.group_instance_id) member->instance_id = std::string(*request.group_instance_id);
   member->client_id = join.context.client_id;
   member->client_host = join.context.client_host;
@@ -197,7 +222,7 @@ void ClassicGroups::update_member(Entry& entry, ClassicMember& member, const Joi
 void ClassicGroups::replace_static_member(Entry& entry, const Join& join, ClassicMember& old,
                                           std::string new_id) {
   ClassicGroup& group = entry.group;
-  auto write = std::make_unique<StaticReplacementWrite>(*this, group, old, join.context.version);
+  auto write = std::make_unique<StaticReplacementWrite>(*this, entry, old, join.context.version);
   ClassicMember& member = group.replace_static(old, std::move(new_id));
   write->new_member_id = member.id();
   start_session(member);
@@ -227,7 +252,7 @@ void ClassicGroups::replace_static_member(Entry& entry, const Join& join, Classi
 }
 
 void ClassicGroups::static_member_stored(const StaticReplacementWrite& write, ErrorCode error) {
-  Entry* found = entry(write.group_id);
+  Entry* found = entry(write.group_id, write.incarnation);
   if (found == nullptr) return;
   ClassicGroup& group = found->group;
   ClassicMember* member = group.member(write.new_member_id);
@@ -260,6 +285,10 @@ void ClassicGroups::static_member_stored(const StaticReplacementWrite& write, Er
 }
 
 std::string ClassicGroups::new_member_id(std::string_view prefix) {
+  // A longer id could not be told to the client: strings have 16-bit lengths.
+  constexpr size_t kUuidLength = 37;
+  constexpr size_t kLongestPrefix = INT16_MAX - kUuidLength;
+  prefix = utf8_prefix(prefix, kLongestPrefix);
   uint64_t high = environment_.random();
   uint64_t low = environment_.random();
   high = (high & ~uint64_t{0xF000}) | 0x4000;                // version 4

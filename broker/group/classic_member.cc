@@ -2,8 +2,37 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace pelton::broker::group {
+
+size_t ClassicMember::bytes_of(
+    std::span<const proto::JoinGroupRequest::JoinGroupRequestProtocol> offered) {
+  size_t bytes = 0;
+  for (const auto& protocol : offered) {
+    bytes += sizeof(MemberProtocol) + protocol.name.size() + protocol.metadata.size();
+  }
+  return bytes;
+}
+
+size_t ClassicMember::protocol_bytes() const {
+  size_t bytes = 0;
+  for (const MemberProtocol& protocol : protocols) {
+    bytes += sizeof(MemberProtocol) + protocol.name.size() + protocol.metadata.size();
+  }
+  return bytes;
+}
+
+void ClassicMember::set_assignment(Blob bytes) {
+  assignment = std::move(bytes);
+  count_memory();
+}
+
+void ClassicMember::count_memory() {
+  size_t texts = client_id.size() + client_host.size() + protocol_type.size();
+  if (instance_id) texts += 2 * instance_id->size() + kNodeBytes;
+  charge.set(sizeof(ClassicMember) - sizeof(Session) + texts + protocol_bytes() + assignment.size());
+}
 
 void ClassicMember::set_protocols(
     std::span<const proto::JoinGroupRequest::JoinGroupRequestProtocol> offered) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broker/group/memory_gauge.h"
 #include "proto/messages/join_group.h"
 #include "proto/messages/sync_group.h"
 #include "reactor/base/bytes.h"
@@ -55,8 +56,10 @@ class SessionOwner {
 
 class Session {
  public:
-  Session(SessionOwner& owner, const std::string& group_id, std::string member_id)
-      : owner_(owner), group_id_(group_id), member_id_(std::move(member_id)) {}
+  Session(SessionOwner& owner, MemoryGauge& memory, const std::string& group_id, std::string member_id)
+      : owner_(owner), group_id_(group_id), member_id_(std::move(member_id)), charge_(memory) {
+    charge_.set(sizeof(Session) + 2 * member_id_.size() + kNodeBytes);
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -71,12 +74,14 @@ class Session {
   SessionOwner& owner_;
   const std::string& group_id_;  // the group's own
   std::string member_id_;
+  MemoryCharge charge_;
   Timer timer_ = Timer::bind<&Session::expired>(this);
 };
 
 struct ClassicMember {
-  ClassicMember(SessionOwner& owner, const std::string& group_id, std::string member_id)
-      : session(owner, group_id, std::move(member_id)) {}
+  ClassicMember(SessionOwner& owner, MemoryGauge& memory, const std::string& group_id,
+                std::string member_id)
+      : session(owner, memory, group_id, std::move(member_id)), charge(memory) {}
 
   const std::string& id() const { return session.member_id(); }
   bool is_static() const { return instance_id.has_value(); }
@@ -85,6 +90,14 @@ struct ClassicMember {
   // A member in the middle of a rebalance need not send heartbeats; a new one gets only its time to
   // join.
   bool heartbeat_satisfied() const { return !is_new && (awaiting_join() || awaiting_sync()); }
+
+  // What a join with these protocols makes a member take in memory, about.
+  static size_t bytes_of(std::span<const proto::JoinGroupRequest::JoinGroupRequestProtocol> offered);
+  // The same of the protocols it has.
+  size_t protocol_bytes() const;
+  void set_assignment(Blob bytes);
+  // After anything else of it has changed.
+  void count_memory();
 
   // Drops what was there; of protocols with the same name the first counts.
   void set_protocols(std::span<const proto::JoinGroupRequest::JoinGroupRequestProtocol> offered);
@@ -106,6 +119,7 @@ struct ClassicMember {
   bool is_new = false;
   JoinWaiter* join_waiter = nullptr;
   SyncWaiter* sync_waiter = nullptr;
+  MemoryCharge charge;  // all but the session
 };
 
 }  // namespace pelton::broker::group

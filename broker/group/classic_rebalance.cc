@@ -21,7 +21,7 @@ void ClassicGroups::prepare_or_complete(Entry& entry) {
 void ClassicGroups::prepare_rebalance(Entry& entry) {
   ClassicGroup& group = entry.group;
   if (group.is(GroupState::kCompletingRebalance)) {
-    for (const auto& [id, member] : group.members()) member->assignment.clear();
+    for (const auto& [id, member] : group.members()) member->set_assignment({});
     propagate_assignment(group, ErrorCode::kRebalanceInProgress);
   }
   group.pending_sync().clear();
@@ -43,8 +43,12 @@ void ClassicGroups::prepare_rebalance(Entry& entry) {
 void ClassicGroups::maybe_complete_join(Entry& entry) {
   const ClassicGroup& group = entry.group;
   bool waits_for_more = group.previous_state() == GroupState::kEmpty;
-  if (group.is(GroupState::kPreparingRebalance) && !waits_for_more && group.all_joined()) {
+  if (!group.is(GroupState::kPreparingRebalance) || waits_for_more) return;
+  if (group.all_joined()) {
     complete_join(entry);
+  } else if (group.awaiting_join() > 0 && !entry.join_timer.active()) {
+    // The first to come back after nobody did.
+    start_timer(entry.join_timer, group.rebalance_timeout_ms());
   }
 }
 
@@ -74,8 +78,8 @@ void ClassicGroups::complete_join(Entry& entry) {
   for (const std::string& id : missing) group.remove(id);
 
   if (!group.elect_joined_leader() && !group.members().empty()) {
-    // Only static members, none of them back: their sessions decide.
-    start_timer(entry.join_timer, group.rebalance_timeout_ms());
+    // Only static members, none of them back: their sessions decide, or the first one that comes back.
+    // (Kafka looks again after each rebalance timeout, which a client may have set to zero.)
     return;
   }
   group.next_generation(now_ms());
@@ -124,7 +128,11 @@ void ClassicGroups::session_expired(std::string group_id, std::string member_id)
   ClassicGroup& group = found->group;
   if (group.is_pending(member_id)) {
     group.remove(member_id);
-    if (group.is(GroupState::kPreparingRebalance) && group.all_joined()) complete_join(*found);
+    if (group.is(GroupState::kPreparingRebalance) && group.all_joined()) {
+      complete_join(*found);
+    } else if (group.was_never_joined() && group.pending_count() == 0) {
+      owner_.group_unused(group);
+    }
     return;
   }
   ClassicMember* member = group.member(member_id);

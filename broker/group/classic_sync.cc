@@ -13,8 +13,11 @@ using proto::SyncGroupResponse;
 // itself from the write until done().
 class ClassicGroups::AssignmentWrite final : public coordinator::Continuation {
  public:
-  AssignmentWrite(ClassicGroups& its_groups, const ClassicGroup& group)
-      : groups(its_groups), group_id(group.id()), generation(group.generation()) {}
+  AssignmentWrite(ClassicGroups& its_groups, const Entry& entry)
+      : groups(its_groups),
+        group_id(entry.group.id()),
+        incarnation(entry.incarnation),
+        generation(entry.group.generation()) {}
   void done(ErrorCode error) override {
     groups.assignment_stored(*this, error);
     delete this;
@@ -22,6 +25,7 @@ class ClassicGroups::AssignmentWrite final : public coordinator::Continuation {
 
   ClassicGroups& groups;
   const std::string group_id;
+  const uint64_t incarnation;
   const int32_t generation;
   Assignments assignments;
 };
@@ -104,10 +108,13 @@ void ClassicGroups::sync_completing(Entry& entry, const SyncGroupRequest& reques
   }
   member.sync_waiter = &waiter;
   sync_received(entry, member.id());
-  if (!group.is_leader(member.id())) return;
+  // An assignment that is being stored stands: the log must not hold another one than the members get.
+  if (!group.is_leader(member.id()) || entry.assigned_generation == group.generation()) return;
 
-  auto write = std::make_unique<AssignmentWrite>(*this, group);
+  entry.assigned_generation = group.generation();
+  auto write = std::make_unique<AssignmentWrite>(*this, entry);
   for (const auto& assignment : request.assignments) {
+    if (group.member(assignment.member_id) == nullptr) continue;
     write->assignments.insert_or_assign(std::string(assignment.member_id),
                                         to_blob(assignment.assignment));
   }
@@ -117,20 +124,22 @@ void ClassicGroups::sync_completing(Entry& entry, const SyncGroupRequest& reques
 }
 
 void ClassicGroups::assignment_stored(AssignmentWrite& write, ErrorCode error) {
-  Entry* found = entry(write.group_id);
+  Entry* found = entry(write.group_id, write.incarnation);
   if (found == nullptr) return;
   ClassicGroup& group = found->group;
   // A member that joined or left meanwhile began another rebalance.
   if (!group.is(GroupState::kCompletingRebalance) || group.generation() != write.generation) return;
   if (error != ErrorCode::kNone) {
-    for (const auto& [id, member] : group.members()) member->assignment.clear();
+    found->assigned_generation = -1;
+    for (const auto& [id, member] : group.members()) member->set_assignment({});
     propagate_assignment(group, error);
     prepare_or_complete(*found);
     return;
   }
   for (const auto& [id, member] : group.members()) {
     auto assigned = write.assignments.find(id);
-    member->assignment = assigned == write.assignments.end() ? Blob{} : std::move(assigned->second);
+    member->set_assignment(assigned == write.assignments.end() ? Blob{}
+                                                               : std::move(assigned->second));
   }
   propagate_assignment(group, ErrorCode::kNone);
   group.transition_to(GroupState::kStable, now_ms());

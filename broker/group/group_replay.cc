@@ -105,7 +105,7 @@ bool GroupCoordinator::replay_group(const coordinator::ReplayedRecord& record) {
   for (const auto& stored : value.members) {
     if (group.member(stored.member_id) != nullptr) return false;
     auto member =
-        std::make_unique<ClassicMember>(groups_, group.id(), std::string(stored.member_id));
+        std::make_unique<ClassicMember>(groups_, memory_, group.id(), std::string(stored.member_id));
     member->instance_id = to_owned(stored.group_instance_id);
     member->client_id = stored.client_id;
     member->client_host = stored.client_host;

@@ -1,5 +1,7 @@
 #include "broker/group/group_shard.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,10 +22,25 @@ namespace {
 // What is loaded in one turn: other work goes on between the turns.
 constexpr size_t kLoadBytes = size_t{1} << 20;
 
+// A shard's part of what groups may take: when the configuration does not say, of an eighth of the machine's
+// memory.
+size_t memory_limit(const BrokerConfig& config, size_t shards) {
+  constexpr size_t kLeast = size_t{1} << 20;
+  size_t bytes = static_cast<size_t>(std::max<int64_t>(config.groups_max_bytes, 0));
+  if (config.groups_max_bytes < 0) {
+    bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
+            static_cast<size_t>(sysconf(_SC_PAGESIZE)) / 8;
+  }
+  return std::max(bytes / shards, kLeast);
+}
+
 }  // namespace
 
 GroupShard::GroupShard(BrokerShard& here)
-    : here_(here), config_(GroupConfig::of(here.config)), environment_(here.shard.loop()) {}
+    : here_(here),
+      config_(GroupConfig::of(here.config)),
+      environment_(here.shard.loop()),
+      memory_(memory_limit(here.config, here.shard.count()), this) {}
 
 GroupShard::~GroupShard() = default;
 
@@ -51,7 +68,13 @@ void GroupShard::on_catalog_applied(BrokerShard& here) {
     if (topic == nullptr || topic->id != one.topic_id) drop(one);
   }
   if (topic != nullptr) add_new(*topic);
-  if (applied_) forget_deleted_topics(*here.catalog);
+  if (applied_ && any_topic_gone(*here.catalog)) {
+    // A coordinator that loads looks for itself when it has loaded.
+    for (auto& one : coordinators_) {
+      if (one->runtime.state() == CoordinatorPartition::State::kActive)
+        machine_of(*one).topics_deleted();
+    }
+  }
   applied_ = here.catalog;
 }
 
@@ -75,15 +98,36 @@ void GroupShard::drop(Coordinator& coordinator) {
   std::erase_if(coordinators_, [&](const auto& one) { return one.get() == &coordinator; });
 }
 
-void GroupShard::forget_deleted_topics(const CatalogSnapshot& next) {
-  std::vector<std::string_view> deleted;
-  for (const auto& [name, topic] : applied_->topics()) {
-    if (next.find(topic->id) == nullptr) deleted.push_back(name);
-  }
-  if (deleted.empty()) return;
-  for_each([&](ErrorCode, GroupCoordinator* coordinator) {
-    if (coordinator != nullptr) coordinator->topics_deleted(deleted);
+bool GroupShard::any_topic_gone(const CatalogSnapshot& next) const {
+  return std::ranges::any_of(applied_->topics(), [&](const auto& topic) {
+    return next.find(topic.second->id) == nullptr;
   });
+}
+
+bool GroupShard::exists(std::string_view name, Uuid id) const {
+  const TopicInfo* topic = here_.catalog->find(name);
+  return topic != nullptr && (id.is_zero() || topic->id == id);
+}
+
+void GroupShard::memory_is_short() {
+  uint64_t passed_over = 0;
+  if (!short_log_.allow(environment_.now_ns(), passed_over)) return;
+  log_warn("groups take {} bytes of memory on shard {}, the limit is {} (pelton.groups.max.bytes): new members "
+           "and offsets are turned away ({} more times in the second before)",
+           memory_.used(), here_.shard.id(), memory_.limit(), passed_over);
+  for (auto& one : coordinators_) {
+    if (one->runtime.state() == CoordinatorPartition::State::kActive) machine_of(*one).relieve();
+  }
+}
+
+GroupShard::Listed GroupShard::list_from(int32_t index) {
+  auto found = std::ranges::lower_bound(coordinators_, index, {}, [](const auto& one) { return one->index; });
+  if (found == coordinators_.end()) return {};
+  Coordinator& one = **found;
+  bool active = one.runtime.state() == CoordinatorPartition::State::kActive;
+  return {.index = one.index,
+          .error = one.runtime.error(),
+          .coordinator = active ? &machine_of(one) : nullptr};
 }
 
 void GroupShard::stop() {
@@ -94,7 +138,7 @@ void GroupShard::stop() {
 }
 
 std::unique_ptr<coordinator::StateMachine> GroupShard::make(coordinator::RecordWriter& writer) {
-  return std::make_unique<GroupCoordinator>(config_, environment_, writer);
+  return std::make_unique<GroupCoordinator>(config_, environment_, writer, memory_, *this);
 }
 
 void GroupShard::wants_flush(CoordinatorPartition& partition) {

@@ -15,6 +15,7 @@
 #include "broker/coordinator/loop_environment.h"
 #include "broker/group/group_config.h"
 #include "broker/group/group_coordinator.h"
+#include "reactor/base/log.h"
 #include "reactor/loop.h"
 #include "reactor/shard.h"
 
@@ -25,7 +26,9 @@ struct BrokerShard;
 namespace pelton::broker::group {
 
 class GroupShard final : public coordinator::CoordinatorHost,
-                         public coordinator::StateMachineFactory {
+                         public coordinator::StateMachineFactory,
+                         public MemoryGauge::Relief,
+                         public TopicDirectory {
  public:
   explicit GroupShard(BrokerShard& here);
   ~GroupShard();
@@ -43,14 +46,13 @@ class GroupShard final : public coordinator::CoordinatorHost,
   };
   Found find(std::string_view group_id);
 
-  // Every coordinator of this shard: visit(error, GroupCoordinator*), nullptr unless active.
-  template <class Visit>
-  void for_each(Visit&& visit) {
-    for (auto& one : coordinators_) {
-      bool active = one->runtime.state() == coordinator::CoordinatorPartition::State::kActive;
-      visit(one->runtime.error(), active ? &machine_of(*one) : nullptr);
-    }
-  }
+  // The coordinator of the first partition from `index` on that this shard has; index -1: none.
+  struct Listed {
+    int32_t index = -1;
+    proto::ErrorCode error = proto::ErrorCode::kNone;
+    GroupCoordinator* coordinator = nullptr;  // nullptr unless active
+  };
+  Listed list_from(int32_t index);
 
  private:
   struct Coordinator {
@@ -70,12 +72,15 @@ class GroupShard final : public coordinator::CoordinatorHost,
   Coordinator* find(Uuid topic_id, int32_t index);
   void add_new(const TopicInfo& topic);
   void drop(Coordinator& coordinator);
-  void forget_deleted_topics(const CatalogSnapshot& next);
+  bool any_topic_gone(const CatalogSnapshot& next) const;
 
   // --- coordinator::CoordinatorHost, StateMachineFactory ---
   void wants_flush(coordinator::CoordinatorPartition& partition) override;
   void wants_reload(coordinator::CoordinatorPartition& partition) override;
   std::unique_ptr<coordinator::StateMachine> make(coordinator::RecordWriter& writer) override;
+  // --- MemoryGauge::Relief, TopicDirectory ---
+  void memory_is_short() override;
+  bool exists(std::string_view name, Uuid id) const override;
 
   void flush_all();
   void load_more();
@@ -86,7 +91,9 @@ class GroupShard final : public coordinator::CoordinatorHost,
   BrokerShard& here_;
   const GroupConfig config_;
   coordinator::LoopEnvironment environment_;
-  std::vector<std::unique_ptr<Coordinator>> coordinators_;
+  MemoryGauge memory_;
+  LogLimiter short_log_;
+  std::vector<std::unique_ptr<Coordinator>> coordinators_;  // by index
   std::shared_ptr<const CatalogSnapshot> applied_;
   std::vector<coordinator::CoordinatorPartition*> to_flush_;
   std::vector<coordinator::CoordinatorPartition*> to_load_;

@@ -11,39 +11,69 @@ auto* child(Map& map, std::string_view key) {
   return found == map.end() ? nullptr : &found->second;
 }
 
-template <class Map>
-auto& child_or_new(Map& map, std::string_view key) {
-  auto found = map.find(key);
-  return found != map.end() ? found->second : map[std::string(key)];
-}
-
-void erase(GroupOffsets& offsets, std::string_view group, std::string_view topic,
-           int32_t partition) {
-  auto in_group = offsets.find(group);
-  if (in_group == offsets.end()) return;
-  auto in_topic = in_group->second.find(topic);
-  if (in_topic == in_group->second.end()) return;
-  in_topic->second.erase(partition);
-  if (in_topic->second.empty()) in_group->second.erase(in_topic);
-  if (in_group->second.empty()) offsets.erase(in_group);
+size_t bytes_of_name(std::string_view name) {
+  return kNodeBytes + sizeof(std::string) + sizeof(PartitionOffsets) + name.size();
 }
 
 }  // namespace
 
+size_t OffsetStore::bytes_of(const CommittedOffset& offset) {
+  return kNodeBytes + sizeof(CommittedOffset) + offset.metadata.size();
+}
+
+void OffsetStore::put_into(GroupOffsets& offsets, std::string_view group, std::string_view topic,
+                           int32_t partition, CommittedOffset offset) {
+  size_t bytes = bytes_of(offset);
+  auto in_group = offsets.find(group);
+  if (in_group == offsets.end()) {
+    in_group = offsets.emplace(std::string(group), TopicOffsets()).first;
+    bytes += bytes_of_name(group);
+  }
+  auto in_topic = in_group->second.find(topic);
+  if (in_topic == in_group->second.end()) {
+    in_topic = in_group->second.emplace(std::string(topic), PartitionOffsets()).first;
+    bytes += bytes_of_name(topic);
+  }
+  auto [at, is_new] = in_topic->second.try_emplace(partition);
+  if (!is_new) take_off_bytes(bytes_of(at->second));
+  at->second = std::move(offset);
+  add_bytes(bytes);
+}
+
+void OffsetStore::erase_from(GroupOffsets& offsets, std::string_view group, std::string_view topic,
+                             int32_t partition) {
+  auto in_group = offsets.find(group);
+  if (in_group == offsets.end()) return;
+  auto in_topic = in_group->second.find(topic);
+  if (in_topic == in_group->second.end()) return;
+  auto at = in_topic->second.find(partition);
+  if (at == in_topic->second.end()) return;
+  size_t bytes = bytes_of(at->second);
+  in_topic->second.erase(at);
+  if (in_topic->second.empty()) {
+    bytes += bytes_of_name(in_topic->first);
+    in_group->second.erase(in_topic);
+  }
+  if (in_group->second.empty()) {
+    bytes += bytes_of_name(in_group->first);
+    offsets.erase(in_group);
+  }
+  take_off_bytes(bytes);
+}
+
 void OffsetStore::put(std::string_view group, std::string_view topic, int32_t partition,
                       CommittedOffset offset) {
-  child_or_new(child_or_new(offsets_, group), topic)[partition] = std::move(offset);
+  put_into(offsets_, group, topic, partition, std::move(offset));
 }
 
 void OffsetStore::put_pending(int64_t producer_id, std::string_view group, std::string_view topic,
                               int32_t partition, CommittedOffset offset) {
-  GroupOffsets& pending = pending_[producer_id];
-  child_or_new(child_or_new(pending, group), topic)[partition] = std::move(offset);
+  put_into(pending_[producer_id], group, topic, partition, std::move(offset));
 }
 
 void OffsetStore::remove(std::string_view group, std::string_view topic, int32_t partition) {
-  erase(offsets_, group, topic, partition);
-  for (auto& [producer_id, pending] : pending_) erase(pending, group, topic, partition);
+  erase_from(offsets_, group, topic, partition);
+  for (auto& [producer_id, pending] : pending_) erase_from(pending, group, topic, partition);
 }
 
 void OffsetStore::end_transaction(int64_t producer_id, bool committed) {
@@ -51,16 +81,20 @@ void OffsetStore::end_transaction(int64_t producer_id, bool committed) {
   if (found == pending_.end()) return;
   GroupOffsets ended = std::move(found->second);
   pending_.erase(found);
-  if (!committed) return;
   for (auto& [group, topics] : ended) {
+    size_t bytes = bytes_of_name(group);
     for (auto& [topic, partitions] : topics) {
+      bytes += bytes_of_name(topic);
       for (auto& [partition, offset] : partitions) {
+        bytes += bytes_of(offset);
+        if (!committed) continue;
         // A plain commit made after the transactional one wins.
         const CommittedOffset* present = find(group, topic, partition);
         if (present != nullptr && present->record_offset >= offset.record_offset) continue;
         put(group, topic, partition, std::move(offset));
       }
     }
+    take_off_bytes(bytes);
   }
 }
 
@@ -79,19 +113,18 @@ const TopicOffsets* OffsetStore::find(std::string_view group) const {
 
 bool OffsetStore::has_pending(std::string_view group, std::string_view topic,
                               int32_t partition) const {
-  for (const auto& [producer_id, pending] : pending_) {
-    const TopicOffsets* topics = child(pending, group);
-    const PartitionOffsets* partitions = topics != nullptr ? child(*topics, topic) : nullptr;
-    if (partitions != nullptr && partitions->contains(partition)) return true;
-  }
-  return false;
+  bool has = false;
+  for_each_pending(group, [&](const TopicOffsets& topics) {
+    const PartitionOffsets* partitions = child(topics, topic);
+    has |= partitions != nullptr && partitions->contains(partition);
+  });
+  return has;
 }
 
 bool OffsetStore::has_pending(std::string_view group) const {
-  for (const auto& [producer_id, pending] : pending_) {
-    if (pending.contains(group)) return true;
-  }
-  return false;
+  bool has = false;
+  for_each_pending(group, [&](const TopicOffsets&) { has = true; });
+  return has;
 }
 
 }  // namespace pelton::broker::group

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "broker/group/memory_gauge.h"
 #include "reactor/base/uuid.h"
 
 namespace pelton::broker::group {
@@ -20,7 +21,7 @@ struct CommittedOffset {
   std::string metadata;
   int64_t commit_timestamp = -1;
   std::optional<int64_t> expire_timestamp;  // given by old clients
-  Uuid topic_id;                            // zero: committed by name
+  Uuid topic_id;                            // zero: not known
   int64_t record_offset = -1;               // of the record in the log
 };
 
@@ -30,6 +31,8 @@ using GroupOffsets = std::map<std::string, TopicOffsets, std::less<>>;
 
 class OffsetStore {
  public:
+  explicit OffsetStore(MemoryGauge& memory) : charge_(memory) {}
+
   void put(std::string_view group, std::string_view topic, int32_t partition,
            CommittedOffset offset);
   // An offset of an open transaction.
@@ -45,8 +48,26 @@ class OffsetStore {
   const GroupOffsets& all() const { return offsets_; }
   bool has_pending(std::string_view group, std::string_view topic, int32_t partition) const;
   bool has_pending(std::string_view group) const;
+  // visit(const TopicOffsets&) for each open transaction's offsets of the group.
+  template <class Visit>
+  void for_each_pending(std::string_view group, Visit&& visit) const {
+    for (const auto& [producer_id, pending] : pending_) {
+      auto found = pending.find(group);
+      if (found != pending.end()) visit(found->second);
+    }
+  }
+  // What another offset takes in memory, about, in a topic and a group that have some.
+  static size_t bytes_of(const CommittedOffset& offset);
 
  private:
+  void put_into(GroupOffsets& offsets, std::string_view group, std::string_view topic,
+                int32_t partition, CommittedOffset offset);
+  void erase_from(GroupOffsets& offsets, std::string_view group, std::string_view topic,
+                  int32_t partition);
+  void add_bytes(size_t bytes) { charge_.set(charge_.bytes() + bytes); }
+  void take_off_bytes(size_t bytes) { charge_.set(charge_.bytes() - bytes); }
+
+  MemoryCharge charge_;
   GroupOffsets offsets_;
   std::map<int64_t, GroupOffsets> pending_;  // by producer id
 };

@@ -16,12 +16,13 @@ class ClassicGroups::StaticReplacementWrite final : public coordinator::Continua
   static constexpr int16_t kSkipAssignmentFrom = 9;
 
   // Before `old` is replaced.
-  StaticReplacementWrite(ClassicGroups& its_groups, const ClassicGroup& group,
-                         const ClassicMember& old, int16_t its_version)
+  StaticReplacementWrite(ClassicGroups& its_groups, const Entry& entry, const ClassicMember& old,
+                         int16_t its_version)
       : groups(its_groups),
-        group_id(group.id()),
+        group_id(entry.group.id()),
+        incarnation(entry.incarnation),
         version(its_version),
-        old_leader(group.leader().value_or("")),
+        old_leader(entry.group.leader().value_or("")),
         old_member_id(old.id()),
         old_rebalance_timeout_ms(old.rebalance_timeout_ms),
         old_session_timeout_ms(old.session_timeout_ms),
@@ -39,6 +40,7 @@ class ClassicGroups::StaticReplacementWrite final : public coordinator::Continua
 
   ClassicGroups& groups;
   const std::string group_id;
+  const uint64_t incarnation;
   const int16_t version;
   const std::string old_leader;
   const std::string old_member_id;

@@ -1,4 +1,4 @@
-// DescribeGroups: each group on the shard that coordinates it, one after another.
+// DescribeGroups: each group on the shard that coordinates it.
 
 #include "proto/messages/describe_groups.h"
 
@@ -6,8 +6,8 @@
 
 #include "broker/authorize.h"
 #include "broker/broker_shard.h"
-#include "broker/group/group_lookup.h"
 #include "broker/group/group_shard.h"
+#include "broker/group/group_walk.h"
 #include "broker/handlers/answer_limit.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
@@ -21,13 +21,6 @@ using proto::ErrorCode;
 using DescribedGroup = DescribeGroupsResponse::DescribedGroup;
 
 constexpr int16_t kGroupNotFoundFrom = 6;
-
-struct Describing {
-  const DescribeGroupsRequest* asked = nullptr;
-  std::span<DescribedGroup> answers;
-  size_t at = 0;
-  bool full = false;  // no room for another group: none is looked at any more
-};
 
 std::string_view protocol_of(const group::ClassicGroup& group) {
   const std::optional<std::string>& name = group.protocol_name();
@@ -65,7 +58,7 @@ int32_t allowed_operations(const Request& request, std::string_view group_id) {
   return bits;
 }
 
-void describe(Request& request, const Describing& describing, const group::ClassicGroup* group,
+void describe(Request& request, const DescribeGroupsRequest& asked, const group::ClassicGroup* group,
               DescribedGroup& answer) {
   proto::Arena& arena = request.arena();
   if (group == nullptr) {
@@ -82,7 +75,7 @@ void describe(Request& request, const Describing& describing, const group::Class
       answer.protocol_data = arena.copy(std::string_view(group->protocol_name().value_or("")));
     describe_members(*group, arena, answer);
   }
-  if (describing.asked->include_authorized_operations)
+  if (asked.include_authorized_operations)
     answer.authorized_operations = allowed_operations(request, answer.group_id);
 }
 
@@ -97,58 +90,60 @@ size_t copied_bytes(const group::ClassicGroup& group) {
   return bytes;
 }
 
-void describe_here(BrokerShard& here, Request& request, Describing& describing,
-                   DescribedGroup& answer) {
-  auto found = here.groups->find(answer.group_id);
-  if (found.error != ErrorCode::kNone) {
-    answer.error_code = proto::wire(found.error);
-    return;
-  }
-  const group::ClassicGroup* group = found.coordinator->groups().find(answer.group_id);
-  if (group != nullptr && !describing.full)
-    describing.full = !answer_has_room(request.arena(), copied_bytes(*group));
-  if (group != nullptr && describing.full) {
-    answer.error_code = proto::wire(ErrorCode::kInvalidRequest);
-    return;
-  }
-  describe(request, describing, group, answer);
-}
+class Describing final : public group::GroupWalk {
+ public:
+  Describing(Request& its_request, const DescribeGroupsRequest& its_asked)
+      : GroupWalk(its_request), asked(its_asked) {}
 
-void visit_groups(BrokerShard& here, Request& request) {
-  auto& describing = *static_cast<Describing*>(request.state);
-  for (; describing.at < describing.answers.size(); ++describing.at) {
-    DescribedGroup& answer = describing.answers[describing.at];
-    if (answer.error_code != 0) continue;
-    auto place = group::coordinator_place(*here.catalog, answer.group_id);
-    if (!place) {
-      answer.error_code = proto::wire(ErrorCode::kNotCoordinator);
-    } else if (place->shard != here.shard.id()) {
-      return request.hop(place->shard, &visit_groups);
-    } else {
-      describe_here(here, request, describing, answer);
+  const DescribeGroupsRequest& asked;
+  std::span<DescribedGroup> answers;
+
+ private:
+  Step visit(BrokerShard& here, Item& item) override {
+    DescribedGroup& answer = answers[item.index()];
+    auto found = here.groups->find(answer.group_id);
+    if (found.error != ErrorCode::kNone) {
+      answer.error_code = proto::wire(found.error);
+      return Step::kDone;
     }
+    const group::ClassicGroup* group = found.coordinator->groups().find(answer.group_id);
+    if (group != nullptr && !full_) full_ = !answer_has_room(request().arena(), copied_bytes(*group));
+    if (group != nullptr && full_) {
+      answer.error_code = proto::wire(ErrorCode::kInvalidRequest);
+    } else {
+      describe(request(), asked, group, answer);
+    }
+    return Step::kDone;
   }
-  DescribeGroupsResponse response;
-  response.groups = describing.answers;
-  request.respond(response);
-}
+  void finish() override {
+    DescribeGroupsResponse response;
+    response.groups = answers;
+    request().respond(response);
+  }
+
+  bool full_ = false;  // no room for another group: none is looked at any more
+};
 
 }  // namespace
 
 void handle_describe_groups(BrokerShard& here, Request& request) {
   auto* asked = request.decode<DescribeGroupsRequest>();
   if (asked == nullptr) return;
-  Describing* describing = request.arena().make<Describing>();
-  describing->asked = asked;
-  describing->answers = request.arena().array<DescribedGroup>(asked->groups.size());
-  request.state = describing;
+  if (!answer_has_room(request.arena(), asked->groups.size() * sizeof(DescribedGroup)))
+    return request.close_connection("too many groups in one request");
+  auto& describing = request.make_state<Describing>(request, *asked);
+  describing.answers = request.arena().array<DescribedGroup>(asked->groups.size());
+  describing.expect(asked->groups.size());
   for (size_t i = 0; i < asked->groups.size(); ++i) {
-    DescribedGroup& answer = describing->answers[i];
+    DescribedGroup& answer = describing.answers[i];
     answer.group_id = asked->groups[i];
-    if (!authorize(request, Operation::kDescribe, ResourceType::kGroup, answer.group_id))
+    if (!authorize(request, Operation::kDescribe, ResourceType::kGroup, answer.group_id)) {
       answer.error_code = proto::wire(ErrorCode::kGroupAuthorizationFailed);
+    } else if (!describing.add(here, i, answer.group_id)) {
+      answer.error_code = proto::wire(ErrorCode::kNotCoordinator);
+    }
   }
-  visit_groups(here, request);
+  describing.start(here);
 }
 
 }  // namespace pelton::broker

@@ -103,7 +103,7 @@ void sort_out(BrokerShard& here, Committing& committing) {
       answer.partitions[j].error_code = proto::wire(error);
       if (error != ErrorCode::kNone) continue;
       accepted[used++] = {.topic = name,
-                          .topic_id = asked.topic_id,
+                          .topic_id = topic->id,
                           .partition = partition.partition_index,
                           .offset = partition.committed_offset,
                           .leader_epoch = partition.committed_leader_epoch,

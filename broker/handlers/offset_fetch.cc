@@ -1,13 +1,13 @@
-// OffsetFetch: the committed offsets of one group (before version 8) or several, visited one after
-// another on the shards that coordinate them. A group is answered when everything that was written
-// before the answer is committed: nobody sees an offset that a crash takes back.
+// OffsetFetch: the committed offsets of one group (before version 8) or several, each visited on the shard
+// that coordinates it. A group is answered when everything that was written before the answer is committed:
+// nobody sees an offset that a crash takes back.
 
 #include "proto/messages/offset_fetch.h"
 
 #include "broker/authorize.h"
 #include "broker/broker_shard.h"
-#include "broker/group/group_lookup.h"
 #include "broker/group/group_shard.h"
+#include "broker/group/group_walk.h"
 #include "broker/handlers/answer_limit.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
@@ -28,21 +28,33 @@ constexpr int16_t kGroupErrorFrom = 2;
 constexpr int16_t kSeveralGroupsFrom = 8;
 constexpr int16_t kTopicIdsFrom = 10;
 
-void visit_groups(BrokerShard& here, Request& request);
+// So many partitions are looked up in one turn.
+constexpr size_t kPartitionsPerTurn = 10'000;
 
-struct Fetching final : coordinator::Continuation {
+class Fetching final : public group::GroupWalk {
+ public:
   Fetching(Request& its_request, const OffsetFetchRequest& its_asked)
-      : request(its_request), asked(its_asked) {}
+      : GroupWalk(its_request), asked(its_asked) {}
 
-  void done(ErrorCode error) override;
-
-  Request& request;
   const OffsetFetchRequest& asked;
   std::span<ResponseGroup> answers;
-  size_t at = 0;                 // the group that is being visited
-  BrokerShard* shard = nullptr;  // where
-  bool asking = false;           // done() is called from inside the question
-  bool answered = false;
+  void set_error(ResponseGroup& answer, ErrorCode error);
+
+ private:
+  Step visit(BrokerShard& here, Item& item) override;
+  void committed(size_t index, ErrorCode error) override {
+    if (error != ErrorCode::kNone) set_error(answers[index], error);
+  }
+  void finish() override;
+
+  // False: there are more, for a later turn.
+  bool fetch_asked(BrokerShard& here, const group::OffsetStore& offsets, ResponseGroup& answer);
+  void fetch_all(BrokerShard& here, const group::OffsetStore& offsets, ResponseGroup& answer);
+  void fetch_partition(const group::OffsetStore& offsets, std::string_view group_id,
+                       std::string_view topic, Uuid topic_id, ResponsePartition& answer);
+
+  size_t topic_at_ = 0;      // in the group that is being visited
+  size_t partition_at_ = 0;
 };
 
 void fill(ResponsePartition& answer, const group::CommittedOffset* offset, proto::Arena& arena) {
@@ -62,7 +74,7 @@ void fill(ResponsePartition& answer, const group::CommittedOffset* offset, proto
 }
 
 // A topic that is not answered with offsets.
-void set_error(ResponseTopic& answer, ErrorCode error) {
+void set_topic_error(ResponseTopic& answer, ErrorCode error) {
   for (ResponsePartition& partition : answer.partitions) {
     partition.committed_offset = -1;
     partition.committed_leader_epoch = -1;
@@ -71,34 +83,49 @@ void set_error(ResponseTopic& answer, ErrorCode error) {
   }
 }
 
-// Offsets of a topic that was since deleted and made again under its name are not this topic's.
-bool same_topic(const group::CommittedOffset& offset, Uuid asked) {
-  return asked.is_zero() || offset.topic_id.is_zero() || offset.topic_id == asked;
+// Offsets of a topic that was since deleted and made again under its name are not this topic's. Either id
+// may be zero: not known.
+bool same_topic(Uuid committed, Uuid present) {
+  return committed.is_zero() || present.is_zero() || committed == present;
 }
 
-void fetch_topic(Fetching& fetching, const group::OffsetStore& offsets, std::string_view group_id,
-                 ResponseTopic& answer) {
-  for (ResponsePartition& partition : answer.partitions) {
-    const group::CommittedOffset* offset =
-        offsets.find(group_id, answer.name, partition.partition_index);
-    if (offset != nullptr && !same_topic(*offset, answer.topic_id)) offset = nullptr;
-    fill(partition, offset, fetching.request.arena());
-    bool unstable = fetching.asked.require_stable &&
-                    offsets.has_pending(group_id, answer.name, partition.partition_index);
-    if (!unstable) continue;
-    fill(partition, nullptr, fetching.request.arena());
-    partition.error_code = proto::wire(ErrorCode::kUnstableOffsetCommit);
-  }
+bool has_error(const ResponseTopic& topic) {
+  return !topic.partitions.empty() && topic.partitions.front().error_code != 0;
 }
 
-void set_group_error(Fetching& fetching, ResponseGroup& answer, ErrorCode error) {
+void Fetching::set_error(ResponseGroup& answer, ErrorCode error) {
   answer.error_code = proto::wire(error);
   // Old versions have no place for it but the partitions.
-  if (fetching.request.version() < kGroupErrorFrom) {
-    for (ResponseTopic& topic : answer.topics) set_error(topic, error);
+  if (request().version() < kGroupErrorFrom) {
+    for (ResponseTopic& topic : answer.topics) set_topic_error(topic, error);
   } else {
     answer.topics = {};
   }
+}
+
+void Fetching::fetch_partition(const group::OffsetStore& offsets, std::string_view group_id,
+                               std::string_view topic, Uuid topic_id, ResponsePartition& answer) {
+  const group::CommittedOffset* offset = offsets.find(group_id, topic, answer.partition_index);
+  if (offset != nullptr && !same_topic(offset->topic_id, topic_id)) offset = nullptr;
+  fill(answer, offset, request().arena());
+  if (!asked.require_stable || !offsets.has_pending(group_id, topic, answer.partition_index)) return;
+  fill(answer, nullptr, request().arena());
+  answer.error_code = proto::wire(ErrorCode::kUnstableOffsetCommit);
+}
+
+bool Fetching::fetch_asked(BrokerShard& here, const group::OffsetStore& offsets, ResponseGroup& answer) {
+  size_t left = kPartitionsPerTurn;
+  for (; topic_at_ < answer.topics.size(); ++topic_at_, partition_at_ = 0) {
+    ResponseTopic& topic = answer.topics[topic_at_];
+    if (has_error(topic)) continue;
+    const TopicInfo* present = here.catalog->find(topic.name);
+    Uuid topic_id = present == nullptr ? topic.topic_id : present->id;
+    for (; partition_at_ < topic.partitions.size(); ++partition_at_) {
+      if (left-- == 0) return false;
+      fetch_partition(offsets, answer.group_id, topic.name, topic_id, topic.partitions[partition_at_]);
+    }
+  }
+  return true;
 }
 
 // What a group's topics and partitions take in the arena, metadata aside.
@@ -109,30 +136,32 @@ size_t answer_bytes(const group::TopicOffsets& topics) {
   return bytes;
 }
 
-void fetch_all(BrokerShard& here, Fetching& fetching, const group::OffsetStore& offsets,
-               ResponseGroup& answer) {
+void Fetching::fetch_all(BrokerShard& here, const group::OffsetStore& offsets, ResponseGroup& answer) {
   const group::TopicOffsets* topics = offsets.find(answer.group_id);
   if (topics == nullptr) return;
-  proto::Arena& arena = fetching.request.arena();
-  if (!answer_has_room(arena, answer_bytes(*topics)))
-    return set_group_error(fetching, answer, ErrorCode::kInvalidRequest);
+  proto::Arena& arena = request().arena();
+  if (!answer_has_room(arena, answer_bytes(*topics))) return set_error(answer, ErrorCode::kInvalidRequest);
   auto all = arena.array<ResponseTopic>(topics->size());
   size_t used = 0;
   for (const auto& [name, partitions] : *topics) {
-    if (!authorize(fetching.request, Operation::kDescribe, ResourceType::kTopic, name)) continue;
+    if (!authorize(request(), Operation::kDescribe, ResourceType::kTopic, name)) continue;
+    const TopicInfo* present = here.catalog->find(name);
     ResponseTopic& topic = all[used];
-    if (fetching.request.version() >= kTopicIdsFrom) {
-      const TopicInfo* info = here.catalog->find(name);
-      if (info == nullptr) continue;  // without an id it cannot be named
-      topic.topic_id = info->id;
+    if (request().version() >= kTopicIdsFrom) {
+      if (present == nullptr) continue;  // without an id it cannot be named
+      topic.topic_id = present->id;
     }
-    ++used;
     topic.name = arena.copy(std::string_view(name));
     topic.partitions = arena.array<ResponsePartition>(partitions.size());
-    size_t index = 0;
-    for (const auto& [partition, offset] : partitions)
-      topic.partitions[index++].partition_index = partition;
-    fetch_topic(fetching, offsets, answer.group_id, topic);
+    size_t kept = 0;
+    for (const auto& [partition, offset] : partitions) {
+      if (present != nullptr && !same_topic(offset.topic_id, present->id)) continue;
+      ResponsePartition& row = topic.partitions[kept++];
+      row.partition_index = partition;
+      fetch_partition(offsets, answer.group_id, name, Uuid(), row);
+    }
+    topic.partitions = topic.partitions.first(kept);
+    if (kept > 0) ++used;
   }
   answer.topics = all.first(used);
 }
@@ -154,33 +183,36 @@ void prepare_topic(BrokerShard& here, Request& request, const RequestTopic& aske
     answer.partitions[i].partition_index = asked.partition_indexes[i];
   if (request.version() >= kTopicIdsFrom) {
     const TopicInfo* topic = here.catalog->find(asked.topic_id);
-    if (topic == nullptr) return set_error(answer, ErrorCode::kUnknownTopicId);
+    if (topic == nullptr) return set_topic_error(answer, ErrorCode::kUnknownTopicId);
     answer.name = request.arena().copy(std::string_view(topic->name));
   }
   if (!authorize(request, Operation::kDescribe, ResourceType::kTopic, answer.name))
-    set_error(answer, ErrorCode::kTopicAuthorizationFailed);
+    set_topic_error(answer, ErrorCode::kTopicAuthorizationFailed);
 }
 
-bool has_error(const ResponseTopic& topic) {
-  return !topic.partitions.empty() && topic.partitions.front().error_code != 0;
-}
-
-void fetch_group(BrokerShard& here, Fetching& fetching, const RequestGroup& asked,
-                 ResponseGroup& answer, const group::OffsetStore& offsets) {
-  if (!asked.topics) return fetch_all(here, fetching, offsets, answer);
-  for (ResponseTopic& topic : answer.topics) {
-    if (!has_error(topic)) fetch_topic(fetching, offsets, answer.group_id, topic);
+Fetching::Step Fetching::visit(BrokerShard& here, Item& item) {
+  ResponseGroup& answer = answers[item.index()];
+  auto found = here.groups->find(answer.group_id);
+  if (found.error != ErrorCode::kNone) {
+    set_error(answer, found.error);
+  } else if (!asked.groups[item.index()].topics) {
+    fetch_all(here, found.coordinator->offsets(), answer);
+  } else if (!fetch_asked(here, found.coordinator->offsets(), answer)) {
+    return Step::kAgain;
   }
+  topic_at_ = partition_at_ = 0;
+  if (found.error == ErrorCode::kNone) found.writer->after_pending(item.wait());
+  return Step::kDone;
 }
 
-void respond(Fetching& fetching) {
+void Fetching::finish() {
   OffsetFetchResponse response;
-  if (fetching.request.version() >= kSeveralGroupsFrom) {
-    response.groups = fetching.answers;
-    return fetching.request.respond(response);
+  if (request().version() >= kSeveralGroupsFrom) {
+    response.groups = answers;
+    return request().respond(response);
   }
-  proto::Arena& arena = fetching.request.arena();
-  const ResponseGroup& only = fetching.answers.front();
+  proto::Arena& arena = request().arena();
+  const ResponseGroup& only = answers.front();
   response.error_code = only.error_code;
   response.topics = arena.array<OffsetFetchResponse::OffsetFetchResponseTopic>(only.topics.size());
   for (size_t i = 0; i < only.topics.size(); ++i) {
@@ -197,50 +229,13 @@ void respond(Fetching& fetching) {
                              .error_code = from.error_code};
     }
   }
-  fetching.request.respond(response);
+  request().respond(response);
 }
 
-// Whether the group is finished; otherwise done() goes on.
-bool visit_here(BrokerShard& here, Fetching& fetching) {
-  ResponseGroup& answer = fetching.answers[fetching.at];
-  auto found = here.groups->find(answer.group_id);
-  if (found.error != ErrorCode::kNone) {
-    set_group_error(fetching, answer, found.error);
-    return true;
-  }
-  fetch_group(here, fetching, fetching.asked.groups[fetching.at], answer,
-              found.coordinator->offsets());
-  fetching.shard = &here;
-  fetching.asking = true;
-  fetching.answered = false;
-  found.writer->after_pending(fetching);
-  fetching.asking = false;
-  return fetching.answered;
-}
-
-void Fetching::done(ErrorCode error) {
-  if (error != ErrorCode::kNone) set_group_error(*this, answers[at], error);
-  answered = true;
-  if (asking) return;
-  ++at;
-  visit_groups(*shard, request);
-}
-
-void visit_groups(BrokerShard& here, Request& request) {
-  auto& fetching = *static_cast<Fetching*>(request.state);
-  for (; fetching.at < fetching.answers.size(); ++fetching.at) {
-    ResponseGroup& answer = fetching.answers[fetching.at];
-    if (answer.error_code != 0) continue;
-    auto place = group::coordinator_place(*here.catalog, answer.group_id);
-    if (!place) {
-      set_group_error(fetching, answer, ErrorCode::kNotCoordinator);
-    } else if (place->shard != here.shard.id()) {
-      return request.hop(place->shard, &visit_groups);
-    } else if (!visit_here(here, fetching)) {
-      return;
-    }
-  }
-  respond(fetching);
+void prepare_topics(BrokerShard& here, Request& request, std::span<const RequestTopic> asked,
+                    ResponseGroup& answer) {
+  answer.topics = request.arena().array<ResponseTopic>(asked.size());
+  for (size_t i = 0; i < asked.size(); ++i) prepare_topic(here, request, asked[i], answer.topics[i]);
 }
 
 // Before version 8: one group, and topics of another type.
@@ -266,24 +261,26 @@ void handle_offset_fetch(BrokerShard& here, Request& request) {
   auto* asked = request.decode<OffsetFetchRequest>();
   if (asked == nullptr) return;
   if (request.version() < kSeveralGroupsFrom) make_group(request, *asked);
+  if (!answer_has_room(request.arena(), asked->groups.size() * sizeof(ResponseGroup)))
+    return request.close_connection("too many groups in one request");
   auto& fetching = request.make_state<Fetching>(request, *asked);
-  request.state = &fetching;
   fetching.answers = request.arena().array<ResponseGroup>(asked->groups.size());
+  fetching.expect(asked->groups.size());
   for (size_t i = 0; i < asked->groups.size(); ++i) {
     const RequestGroup& group = asked->groups[i];
     ResponseGroup& answer = fetching.answers[i];
     answer.group_id = group.group_id;
-    if (group.topics && !answer_has_room(request.arena(), answer_bytes(*group.topics))) {
-      answer.error_code = proto::wire(ErrorCode::kInvalidRequest);
-    } else if (group.topics) {
-      answer.topics = request.arena().array<ResponseTopic>(group.topics->size());
-      for (size_t j = 0; j < answer.topics.size(); ++j)
-        prepare_topic(here, request, (*group.topics)[j], answer.topics[j]);
+    bool has_room = !group.topics || answer_has_room(request.arena(), answer_bytes(*group.topics));
+    if (has_room && group.topics) prepare_topics(here, request, *group.topics, answer);
+    if (!authorize(request, Operation::kDescribe, ResourceType::kGroup, group.group_id)) {
+      fetching.set_error(answer, ErrorCode::kGroupAuthorizationFailed);
+    } else if (!has_room) {
+      fetching.set_error(answer, ErrorCode::kInvalidRequest);
+    } else if (!fetching.add(here, i, group.group_id)) {
+      fetching.set_error(answer, ErrorCode::kNotCoordinator);
     }
-    if (!authorize(request, Operation::kDescribe, ResourceType::kGroup, group.group_id))
-      set_group_error(fetching, answer, ErrorCode::kGroupAuthorizationFailed);
   }
-  visit_groups(here, request);
+  fetching.start(here);
 }
 
 }  // namespace pelton::broker

@@ -204,5 +204,21 @@ TEST_F(GroupTest, NewMemberIsGivenUpAfterFiveMinutes) {
   EXPECT_EQ(b.error, ErrorCode::kUnknownMemberId);
 }
 
+TEST_F(GroupTest, MemberIdsFitIntoAString) {
+  proto::JoinGroupRequest request;
+  request.group_id = "g";
+  request.session_timeout_ms = 10'000;
+  request.protocol_type = "consumer";
+  proto::JoinGroupRequest::JoinGroupRequestProtocol protocol{.name = "range"};
+  request.protocols = {&protocol, 1};
+  std::string long_id(32'766, 'c');
+  long_id.replace(32'728, 3, "\xE2\x82\xAC");  // a character where the id is cut
+  Joined joined;
+  groups().join({.version = 4, .client_id = long_id, .client_host = "/127.0.0.1"}, request, joined);
+  EXPECT_EQ(joined.error, ErrorCode::kMemberIdRequired);
+  EXPECT_EQ(joined.member_id.size(), 32'728u + 37);
+  EXPECT_EQ(joined.member_id.substr(0, 32'729), long_id.substr(0, 32'728) + "-");
+}
+
 }  // namespace
 }  // namespace pelton::broker::group

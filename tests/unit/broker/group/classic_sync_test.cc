@@ -177,5 +177,18 @@ TEST_F(GroupTest, UnloadingAnswersEverybody) {
   EXPECT_EQ(other.error, ErrorCode::kNotCoordinator);
 }
 
+// What the log holds last is what the members have.
+TEST_F(GroupTest, AnAssignmentThatIsBeingStoredStands) {
+  Joined& a = join_dynamic();
+  pass_ms(3'001);
+  sync(a.member_id, 1, {{a.member_id, "first"}});
+  end_turn();
+  Synced& again = sync(a.member_id, 1, {{a.member_id, "second"}});
+  commit();
+  EXPECT_EQ(again.assignment, "first");
+  start();
+  EXPECT_EQ(sync(a.member_id, 1).assignment, "first");
+}
+
 }  // namespace
 }  // namespace pelton::broker::group

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -155,7 +156,8 @@ struct Synced final : SyncWaiter {
 
 class CoordinatorTest : public testing::Test,
                         public coordinator::CoordinatorHost,
-                        public coordinator::StateMachineFactory {
+                        public coordinator::StateMachineFactory,
+                        public TopicDirectory {
  protected:
   void SetUp() override { start(); }
   void TearDown() override {
@@ -166,9 +168,13 @@ class CoordinatorTest : public testing::Test,
   void wants_flush(CoordinatorPartition&) override { flush_wanted = true; }
   void wants_reload(CoordinatorPartition&) override { reload_wanted = true; }
   std::unique_ptr<coordinator::StateMachine> make(coordinator::RecordWriter& writer) override {
-    auto machine = std::make_unique<GroupCoordinator>(config, environment, writer);
+    auto machine = std::make_unique<GroupCoordinator>(config, environment, writer, memory, *this);
     coordinator = machine.get();
     return machine;
+  }
+  bool exists(std::string_view name, Uuid id) const override {
+    auto found = topics.find(name);
+    return found != topics.end() && (id.is_zero() || id == found->second);
   }
   // A broker starts on the disk as it is; what was not committed is lost.
   void start() {
@@ -207,6 +213,8 @@ class CoordinatorTest : public testing::Test,
   }
 
   GroupConfig config;
+  MemoryGauge memory{size_t{1} << 30};
+  std::map<std::string, Uuid, std::less<>> topics{{"t", Uuid()}, {"u", Uuid()}};
   ManualEnvironment environment;
   Disk disk;
   std::unique_ptr<CoordinatorPartition> runtime;

@@ -107,6 +107,45 @@ TEST_F(GroupTest, AbsentStaticMemberStaysUntilItsSessionEnds) {
   EXPECT_EQ(sync(a, 2, {}, "one").assignment, "kept");
 }
 
+// Kafka looks again after each rebalance timeout; with none that would be a loop.
+TEST_F(GroupTest, AbsentStaticMembersWithoutARebalanceTimeoutAreWaitedForQuietly) {
+  JoinArgs one{.instance_id = "one", .session_ms = 50'000, .rebalance_ms = 0};
+  JoinArgs two{.instance_id = "two", .session_ms = 50'000, .rebalance_ms = 0};
+  Joined& a = join(one);
+  Joined& b = join(two);
+  while (!b.answered) pass_ms(1);
+  sync(b.member_id, 1, {}, "two");  // at once: the time to do so is zero, too
+  sync(a.member_id, 1, {}, "one");
+  commit();
+  ASSERT_EQ(state(), GroupState::kStable);
+  leave(b.member_id, "two");  // and the first one does not join again
+  pass_ms(2);
+  EXPECT_EQ(state(), GroupState::kPreparingRebalance);
+  EXPECT_GT(environment.timers().next_ns().value(), environment.now_ns() + 100'000'000);
+  one.member_id = a.member_id;
+  Joined& back = join(one);
+  pass_ms(2);
+  ASSERT_TRUE(back.answered);
+  EXPECT_EQ(back.generation, 2);
+}
+
+TEST_F(GroupTest, TheFirstStaticMemberToComeBackGivesTheOthersTheirTime) {
+  std::string a = stable_group({.instance_id = "one", .session_ms = 500'000, .rebalance_ms = 10'000});
+  Joined& b = join({.instance_id = "two", .session_ms = 500'000, .rebalance_ms = 10'000});
+  pass_ms(10'001);
+  ASSERT_TRUE(b.answered);
+  Joined& c = join_dynamic({.rebalance_ms = 10'000});
+  leave(c.member_id);
+  pass_ms(60'000);
+  EXPECT_EQ(state(), GroupState::kPreparingRebalance) << "nobody came back";
+  Joined& back = join({.member_id = a, .instance_id = "one", .session_ms = 500'000, .rebalance_ms = 10'000});
+  pass_ms(9'990);
+  EXPECT_FALSE(back.answered);
+  pass_ms(20);
+  ASSERT_TRUE(back.answered);
+  EXPECT_EQ(back.members.size(), 2u);
+}
+
 TEST_F(GroupTest, AdministratorRemovesAStaticMemberByItsInstance) {
   stable_group({.instance_id = "one"});
   EXPECT_EQ(leave("", "two"), ErrorCode::kUnknownMemberId);
