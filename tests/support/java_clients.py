@@ -5,8 +5,8 @@ import functools
 
 from tests.support import cache, kafka_tools, processes
 
-_SOURCES = processes.ROOT / "tests" / "e2e" / "clients" / "java"
-_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+SOURCES = processes.ROOT / "tests" / "e2e" / "clients" / "java"
+FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
           "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
 
 
@@ -15,11 +15,11 @@ def libraries(pom, version):
     """The folder with the jars of a pom of clients/java for one version of Kafka."""
 
     def build(folder):
-        cache.fetch(["mvn", "-q", "-B", "-f", _SOURCES / pom, f"-Dkafka.version={version}",
+        cache.fetch(["mvn", "-q", "-B", "-f", SOURCES / pom, f"-Dkafka.version={version}",
                      "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'libs'}"], folder, 600)
 
     name = f"java-{pom.removesuffix('.xml')}-{version}"
-    return cache.entry(name, [_SOURCES / pom, version], build) / "libs"
+    return cache.entry(name, [SOURCES / pom, version], build) / "libs"
 
 
 @functools.cache
@@ -28,15 +28,15 @@ def classes(source, classpath):
 
     def build(folder):
         processes.run(["javac", "-Xlint:all,-classfile", "-Werror", "-proc:none", "-cp", classpath,
-                       "-d", folder, _SOURCES / source], timeout=120)
+                       "-d", folder, SOURCES / source], timeout=120)
 
-    return cache.entry(source.removesuffix(".java"), [_SOURCES / source, classpath], build)
+    return cache.entry(source.removesuffix(".java"), [SOURCES / source, classpath], build)
 
 
 def command(source, pom, version, *arguments, heap="256m"):
     """The command line of a JVM that runs a program of clients/java with the libraries of a pom."""
     classpath = f"{libraries(pom, version)}/*"
-    return ["java", f"-Xmx{heap}", *_FLAGS, "-cp", f"{classes(source, classpath)}:{classpath}",
+    return ["java", f"-Xmx{heap}", *FLAGS, "-cp", f"{classes(source, classpath)}:{classpath}",
             source.removesuffix(".java"), *map(str, arguments)]
 
 
