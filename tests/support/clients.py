@@ -39,6 +39,8 @@ _CLIENTS = (
     _java("java_2_8", "2.8.2"),
     _java("java_2_1", "2.1.1", long=True),
     _java("java_1_1", "1.1.1", long=True, missing={"zstd": _JAVA_SINCE_2_1}),
+    Program("spring", lambda bootstrap: java_clients.command(
+        "SpringClient.java", "spring_pom.xml", "4.1.2", bootstrap), long=True),
     _java("java_0_11", "0.11.0.3", missing={"zstd": _JAVA_SINCE_2_1}),
     _python("confluent", "confluent.txt", "confluent_client.py"),
     _python("aiokafka", "aiokafka.txt", "aiokafka_client.py",

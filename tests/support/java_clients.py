@@ -24,13 +24,14 @@ def libraries(pom, version):
 
 @functools.cache
 def classes(source, classpath):
-    """The folder with the compiled program."""
+    """The folder with the compiled program, and with what it uses of the other programs."""
 
     def build(folder):
         processes.run(["javac", "-Xlint:all,-classfile", "-Werror", "-proc:none", "-cp", classpath,
-                       "-d", folder, SOURCES / source], timeout=120)
+                       "-sourcepath", SOURCES, "-d", folder, SOURCES / source], timeout=120)
 
-    return cache.entry(source.removesuffix(".java"), [SOURCES / source, classpath], build)
+    sources = [SOURCES / source, SOURCES / "JavaClient.java"]
+    return cache.entry(source.removesuffix(".java"), [*sources, classpath], build)
 
 
 def command(source, pom, version, *arguments, heap="256m"):

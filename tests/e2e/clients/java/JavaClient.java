@@ -8,7 +8,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
+import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -83,19 +85,22 @@ public class JavaClient {
         return new KafkaProducer<>(settings);
     }
 
+    static ProducerRecord<byte[], byte[]> record(JsonNode job, String line) throws IOException {
+        JsonNode r = JSON.readTree(line);
+        var record = new ProducerRecord<>(job.get("topic").asText(), r.get("p").asInt(),
+            r.get("t").asLong(), bytes(r.get("k")), bytes(r.get("v")));
+        for (JsonNode header : r.get("h")) {
+            record.headers().add(header.get(0).asText(), bytes(header.get(1)));
+        }
+        return record;
+    }
+
     private long write(JsonNode job) throws Exception {
-        String topic = job.get("topic").asText();
         List<Future<RecordMetadata>> sent = new ArrayList<>();
         try (var producer = producer(Map.of("compression.type", job.get("codec").asText()));
              var lines = Files.lines(Path.of(job.get("file").asText()))) {
             for (String line : (Iterable<String>) lines::iterator) {
-                JsonNode r = JSON.readTree(line);
-                var record = new ProducerRecord<>(topic, r.get("p").asInt(), r.get("t").asLong(),
-                    bytes(r.get("k")), bytes(r.get("v")));
-                for (JsonNode header : r.get("h")) {
-                    record.headers().add(header.get(0).asText(), bytes(header.get(1)));
-                }
-                sent.add(producer.send(record));
+                sent.add(producer.send(record(job, line)));
             }
             producer.flush();
             for (var future : sent) {
@@ -199,12 +204,12 @@ public class JavaClient {
                     : number + " failed " + error.getClass().getSimpleName() + "\n");
                 log.flush();
             }
-        } catch (java.io.IOException broken) {
-            throw new java.io.UncheckedIOException(broken);
+        } catch (IOException broken) {
+            throw new UncheckedIOException(broken);
         }
     }
 
-    private static String dump(ConsumerRecord<byte[], byte[]> record) {
+    static String dump(ConsumerRecord<byte[], byte[]> record) {
         ObjectNode line = JSON.createObjectNode();
         line.put("topic", record.topic()).put("p", record.partition()).put("o", record.offset());
         line.put("k", hex(record.key())).put("v", hex(record.value()));
