@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import hashlib
+import os
 import pathlib
 import shutil
 import sys
@@ -48,3 +49,13 @@ def fetch(command, folder, timeout):
             if attempt == 2:
                 raise
             time.sleep(5 * (attempt + 1))
+
+
+def program(name, package):
+    """A program of the machine; when it is missing, root installs its Debian package."""
+    if shutil.which(name) is None:
+        if os.geteuid() != 0:
+            raise AssertionError(f"{name} is missing and only root can install it")
+        processes.run(["apt-get", "update", "-qq"], timeout=300)
+        processes.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package], timeout=600)
+    return shutil.which(name)

@@ -50,9 +50,9 @@ def rust_binaries():
     folder = _CLIENTS / "rust"
 
     def build(entry):
-        target = entry / "target"
-        cache.fetch(["cargo", "fetch", "--locked", "--quiet"], folder, 300)
-        processes.run(["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", target],
+        target, cargo = entry / "target", cache.program("cargo", "cargo-web")
+        cache.fetch([cargo, "fetch", "--locked", "--quiet"], folder, 300)
+        processes.run([cargo, "build", "--release", "--locked", "--quiet", "--target-dir", target],
                       timeout=3600, cwd=folder)
         for source in (folder / "src" / "bin").glob("*.rs"):
             shutil.copy(target / "release" / source.stem, entry)

@@ -1,13 +1,10 @@
 """kcat behind the interface of the other clients: it takes no jobs, so each becomes a command line."""
 
-import functools
 import json
-import os
 import pathlib
-import shutil
 import tempfile
 
-from tests.support import processes
+from tests.support import cache, processes
 from tests.support.client import Client
 
 
@@ -63,7 +60,7 @@ class Kcat(Client):
             given.write(data)
             given.seek(0)
             child = processes.spawn(
-                [kcat_binary(), "-b", bootstrap, "-m", 30, "-X", "log_level=2", *arguments],
+                [cache.program("kcat", "kcat"), "-b", bootstrap, "-m", 30, "-X", "log_level=2", *arguments],
                 stdin=given, stdout=out, stderr=processes.subprocess.PIPE)
             _, errors = child.communicate(timeout=timeout)
             if child.returncode != 0:
@@ -95,15 +92,3 @@ def _bytes(text):
 
 def _escaped(delimiter):
     return "".join(f"\\x{byte:02x}" for byte in delimiter)
-
-
-@functools.cache
-def kcat_binary():
-    found = shutil.which("kcat")
-    if found:
-        return found
-    if os.geteuid() != 0:
-        raise AssertionError("kcat is missing and only root can install it")
-    processes.run(["apt-get", "update", "-qq"], timeout=300)
-    processes.run(["apt-get", "install", "-y", "-qq", "kcat"], timeout=300)
-    return shutil.which("kcat")
