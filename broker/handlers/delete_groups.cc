@@ -71,8 +71,6 @@ void handle_delete_groups(BrokerShard& here, Request& request) {
     result.group_id = names[i];
     if (!authorize(request, Operation::kDelete, ResourceType::kGroup, names[i])) {
       result.error_code = proto::wire(ErrorCode::kGroupAuthorizationFailed);
-    } else if (names[i].empty()) {
-      result.error_code = proto::wire(ErrorCode::kInvalidGroupId);
     } else if (!deleting.add(here, i, names[i])) {
       result.error_code = proto::wire(ErrorCode::kNotCoordinator);
     }

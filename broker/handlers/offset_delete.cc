@@ -63,12 +63,12 @@ ErrorCode topic_error(const Request& request, const TopicInfo* topic, std::strin
 void sort_out(BrokerShard& here, Deleting& deleting, size_t count) {
   proto::Arena& arena = deleting.request.arena();
   const auto& topics = deleting.asked.topics;
-  deleting.answers = arena.array<ResponseTopic>(topics.size());
+  auto answers = arena.array<ResponseTopic>(topics.size());
   auto accepted = arena.array<group::OffsetDeletePartition>(count);
-  size_t used = 0;
-  for (size_t i = 0; i < topics.size(); ++i) {
-    const RequestTopic& asked = topics[i];
-    ResponseTopic& answer = deleting.answers[i];
+  size_t answered = 0, used = 0;
+  for (const RequestTopic& asked : topics) {
+    if (asked.partitions.empty()) continue;  // Kafka does not mention it either
+    ResponseTopic& answer = answers[answered++];
     answer.name = asked.name;
     answer.partitions = arena.array<ResponsePartition>(asked.partitions.size());
     const TopicInfo* topic = here.catalog->find(asked.name);
@@ -87,6 +87,7 @@ void sort_out(BrokerShard& here, Deleting& deleting, size_t count) {
           .topic = asked.name, .partition = partition, .error_code = &row.error_code};
     }
   }
+  deleting.answers = answers.first(answered);
   deleting.accepted = accepted.first(used);
 }
 

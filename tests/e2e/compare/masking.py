@@ -79,7 +79,9 @@ class Masks:
         """By the key fields that the rows of a list share. Generated ids are no order to rely on."""
         key = [value if isinstance(value, int) else -1 if value is None else _as_number(value)
                for value in (row[name] for name in _KEYS if name in row)]
-        return [_as_number(self._topic_names.get(row.get("TopicId"), "")), *key]
+        # A member id begins with what the member called itself and ends with what the broker drew.
+        member = row.get("MemberId", "")[:-36]
+        return [_as_number(self._topic_names.get(row.get("TopicId"), "")), *key, _as_number(member)]
 
 
 def _as_number(value):
