@@ -22,4 +22,8 @@ enum class ResourceType : int8_t { kNone = 0, kTopic = 2, kGroup = 3, kCluster =
 bool authorize(const Request& request, Operation operation, ResourceType type,
                std::string_view resource);
 
+// Whether the request's principal may act as a broker of the cluster (ClusterAction). While nobody says who
+// is one, nobody may: ending other clients' transactions is no client's business.
+bool authorize_broker(const Request& request);
+
 }  // namespace pelton::broker

@@ -4,9 +4,13 @@
 #include "broker/checkpoints.h"
 #include "broker/partition_set.h"
 #include "reactor/base/log.h"
+#include "storage/log_start_checkpoint.h"
 
 namespace pelton::broker {
 namespace {
+
+// Logs without anything to delete that are looked at in one turn.
+constexpr size_t kRetainedInATurn = 64;
 
 uint64_t ns(int64_t ms) { return static_cast<uint64_t>(ms) * 1'000'000; }
 
@@ -16,28 +20,44 @@ Background::Background(BrokerShard& here, std::vector<Background*>& all)
     : here_(here),
       all_(all),
       retention_(Timer::bind<&Background::on_retention>(this)),
+      retain_some_(Message::bind<&Background::retain_some>(this)),
       checkpoint_(Timer::bind<&Background::on_checkpoint>(this)),
       collect_(Message::bind<&Background::collect>(this)),
       collected_(Message::bind<&Background::collected>(this)) {}
 
 void Background::start() {
+  start_retention_timer();
   Loop& loop = here_.shard.loop();
-  loop.timers().start(retention_,
-                      loop.now_ns() + ns(here_.config.log_retention_check_interval_ms));
   if (here_.shard.id() == kCatalogShard)
     loop.timers().start(checkpoint_,
                         loop.now_ns() + ns(here_.config.flush_offset_checkpoint_interval_ms));
 }
 
-void Background::on_retention() {
+void Background::start_retention_timer() {
   Loop& loop = here_.shard.loop();
-  if (here_.stopping) return;
-  int64_t now_ms = loop.wall_ms();
-  here_.partitions->for_each([&](Partition& partition) {
-    partition.log().apply_retention(now_ms, partition.high_watermark().offset);
-  });
   loop.timers().start(retention_,
                       loop.now_ns() + ns(here_.config.log_retention_check_interval_ms));
+}
+
+void Background::on_retention() {
+  here_.partitions->for_each([&](Partition& partition) {
+    to_retain_.emplace_back(partition.topic_id(), partition.id().partition);
+  });
+  here_.shard.send(here_.shard.id(), retain_some_);
+}
+
+void Background::retain_some(Shard&) {
+  if (here_.stopping) return;
+  int64_t now_ms = here_.shard.loop().wall_ms();
+  for (size_t i = 0; i < kRetainedInATurn && !to_retain_.empty(); ++i) {
+    auto [topic_id, index] = to_retain_.back();
+    Partition* partition = here_.partitions->find(topic_id, index);
+    // One that had segments to delete may have more, and is looked at again.
+    if (partition != nullptr && partition->apply_retention(now_ms) > 0) break;
+    to_retain_.pop_back();
+  }
+  if (to_retain_.empty()) return start_retention_timer();
+  here_.shard.send(here_.shard.id(), retain_some_);
 }
 
 void Background::on_checkpoint() {
@@ -72,6 +92,7 @@ void Background::write() {
   }
   if (Status written = here_.log_dir.write_checkpoints(lines); !written)
     log_error("Writing the checkpoints failed: {}", to_string(written.error()));
+  here_.log_starts->write();
   Loop& loop = here_.shard.loop();
   loop.timers().start(checkpoint_,
                       loop.now_ns() + ns(here_.config.flush_offset_checkpoint_interval_ms));

@@ -1,9 +1,11 @@
-// Background: one shard's slow clock: retention of its partitions, and on the catalog's shard the
+// Background: one shard's slow clock: retention of its partitions, a few a turn, and on the catalog's shard the
 // checkpoint files, for which every shard sends its lines.
 //
 // Owner shard: one each; the catalog's shard also leads the checkpoint rounds. One round at a time.
 #pragma once
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "broker/broker_shard.h"
@@ -21,6 +23,8 @@ class Background {
 
  private:
   void on_retention();
+  void retain_some(Shard&);
+  void start_retention_timer();
   void on_checkpoint();
   void collect(Shard&);    // on each shard: copies its lines
   void collected(Shard&);  // back on the catalog's shard
@@ -29,6 +33,8 @@ class Background {
   BrokerShard& here_;
   std::vector<Background*>& all_;
   Timer retention_;
+  Message retain_some_;
+  std::vector<std::pair<Uuid, int32_t>> to_retain_;  // of the round, the next one last
   Timer checkpoint_;
   Message collect_;
   Message collected_;

@@ -20,6 +20,10 @@ namespace pelton {
 class HelperThreads;     // reactor/helper_threads.h
 }
 
+namespace pelton::storage {
+class LogStartCheckpoint;  // log_start_checkpoint.h
+}
+
 namespace pelton::broker {
 
 class CatalogWriter;     // catalog/writer.h
@@ -54,7 +58,8 @@ struct BrokerShard {
   std::unique_ptr<ProduceShard> produce;
   std::unique_ptr<group::GroupShard> groups;
   std::unique_ptr<ConnectionSet> connections;
-  CatalogWriter* catalog_writer = nullptr;  // on kCatalogShard only
+  CatalogWriter* catalog_writer = nullptr;            // on kCatalogShard only
+  storage::LogStartCheckpoint* log_starts = nullptr;  // on kCatalogShard only
   HelperThreads* helpers = nullptr;         // of the process; may be called from any shard
   ShardCounters counters;
   // The only thing that other shards read: for choosing where a connection goes.

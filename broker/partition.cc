@@ -20,6 +20,7 @@ void Partition::attach(std::unique_ptr<storage::Log> log, const storage::LogConf
   set_config(config);
   // What survived the last stop is committed: this replica is the whole of the partition.
   high_watermark_ = log_->written_end();
+  find_last_stable();
   log_->begin_leader_epoch(leader_epoch_);
 }
 
@@ -32,12 +33,14 @@ storage::LogConfig Partition::effective(const storage::LogConfig& config, bool a
 void Partition::set_config(const storage::LogConfig& config) {
   config_ = effective(config, always_synced_);
   log_->set_config(config_);
+  // Who waits for a sync waits no more when it has become enough that the batch is written.
+  if (!synced_policy()) advance_high_watermark(log_->written_end());
 }
 
 storage::AppendResult Partition::append(MutableBytes batch, storage::AppendOrigin origin,
-                                        int64_t now_ms) {
+                                        int64_t now_ms, int16_t transaction_version) {
   if (retired_) return {.error = proto::ErrorCode::kNotLeaderOrFollower};
-  return log_->append(batch, leader_epoch_, origin, now_ms);
+  return log_->append(batch, leader_epoch_, origin, now_ms, transaction_version);
 }
 
 void Partition::wait_committed(CommitWaiter& waiter) {
@@ -80,8 +83,15 @@ void Partition::fail_all(Waiters& waiters, proto::ErrorCode error) {
 void Partition::advance_high_watermark(const storage::LogPosition& to) {
   if (to.offset <= high_watermark_.offset) return;
   high_watermark_ = to;
+  find_last_stable();
   wake_up_to(committed_waiters_, to.offset);
   notify_watches();
+}
+
+// Transactions begin and end at the log's end, so they count here when the high watermark passes them.
+void Partition::find_last_stable() {
+  std::optional<storage::LogPosition> unstable = log_->first_unstable(high_watermark_.offset);
+  last_stable_ = unstable && unstable->offset < high_watermark_.offset ? *unstable : high_watermark_;
 }
 
 void Partition::notify_watches() {
@@ -116,6 +126,22 @@ void Partition::retire(proto::ErrorCode error) {
   fail_all(written_waiters_, error);
   fail_all(committed_waiters_, error);
   notify_watches();
+}
+
+void Partition::raise_log_start(int64_t offset) {
+  if (offset <= log_->log_start_offset()) return;
+  log_->set_log_start_offset(offset);
+  find_last_stable();
+  notify_watches();
+}
+
+int Partition::apply_retention(int64_t now_ms) {
+  int64_t before = log_->log_start_offset();
+  int deleted = log_->apply_retention(now_ms, high_watermark_.offset);
+  if (log_->log_start_offset() == before) return deleted;
+  find_last_stable();
+  notify_watches();
+  return deleted;
 }
 
 std::unique_ptr<storage::Log> Partition::release_log() {

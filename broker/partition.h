@@ -3,7 +3,8 @@
 // Owner shard: the one the catalog's snapshot names. Lifetime: from the snapshot that has it until the
 // snapshot that has not; waiters are answered (kUnknownTopicOrPartition) before it goes.
 // Invariants: high watermark <= "committed end" of the policy: with one replica, the synced end on a
-// topic with flush.messages=1, else the written end. The high watermark never goes back.
+// topic with flush.messages=1, else the written end. last stable offset <= high watermark: it stands where
+// the oldest transaction begins whose end is not committed. Neither goes back.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct CommitWaiter : ListHook<CommitTag> {
   void (*done)(void* owner, proto::ErrorCode error) = nullptr;
 };
 
-// Told when readers can see more: the high watermark (or for replicas the log end) moved, or the
-// partition is going away. Stays linked until removed.
+// Told when readers can see more or other things: the high watermark (and with it the last stable offset) or
+// the log start moved, or the partition is going away. Stays linked until removed.
 struct WatchTag;
 struct PartitionWatch : ListHook<WatchTag> {
   void* owner = nullptr;
@@ -49,16 +50,23 @@ class Partition final : public storage::LogObserver {
   int32_t leader_epoch() const { return leader_epoch_; }
   storage::Log& log() { return *log_; }
   const storage::LogConfig& config() const { return config_; }
+  // At any time: what a changed configuration of the topic makes of the log.
   void set_config(const storage::LogConfig& config);
 
   const storage::LogPosition& high_watermark() const { return high_watermark_; }
-  const storage::LogPosition& last_stable() const { return high_watermark_; }
+  const storage::LogPosition& last_stable() const { return last_stable_; }
 
   // Appends a validated batch as leader. The bytes stay until the waiter for it has run.
-  storage::AppendResult append(MutableBytes batch, storage::AppendOrigin origin, int64_t now_ms);
+  storage::AppendResult append(MutableBytes batch, storage::AppendOrigin origin, int64_t now_ms,
+                               int16_t transaction_version = 0);
   void wait_committed(CommitWaiter& waiter);  // acks=all
   void wait_written(CommitWaiter& waiter);    // acks=1 and acks=0 (for the bytes' sake)
   void watch(PartitionWatch& watch) { watches_.push_back(watch); }
+
+  // Records below `offset`, which is not above the high watermark, are gone for readers.
+  void raise_log_start(int64_t offset);
+  // Deletes what is past the limits, a bounded number of segments; returns how many.
+  int apply_retention(int64_t now_ms);
 
   // Makes whoever watches look again (the shard is stopping).
   void end_waits() { notify_watches(); }
@@ -78,6 +86,7 @@ class Partition final : public storage::LogObserver {
   bool synced_policy() const { return config_.synced(); }
   void notify_watches();
   void advance_high_watermark(const storage::LogPosition& to);
+  void find_last_stable();
   static void wait_in(Waiters& waiters, CommitWaiter& waiter);
   static void wake_up_to(Waiters& waiters, int64_t end_offset);
   static void fail_all(Waiters& waiters, proto::ErrorCode error);
@@ -90,6 +99,7 @@ class Partition final : public storage::LogObserver {
   storage::LogConfig config_;
   std::unique_ptr<storage::Log> log_;
   storage::LogPosition high_watermark_;
+  storage::LogPosition last_stable_;
   Waiters committed_waiters_;
   Waiters written_waiters_;
   IntrusiveList<PartitionWatch, WatchTag> watches_;

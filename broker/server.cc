@@ -11,6 +11,7 @@
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "reactor/base/log.h"
+#include "storage/log_start_checkpoint.h"
 
 namespace pelton::broker {
 namespace {
@@ -52,6 +53,9 @@ Result<void, std::string> Server::start_up(const Options& options) {
   helpers_ = std::make_unique<HelperThreads>(HelperThreads::Options{.threads = helper_count(options)},
                                              &BrokerHelperContext::make);
   for (auto& here : broker_shards_) here->helpers = helpers_.get();
+
+  log_starts_ = std::make_unique<storage::LogStartCheckpoint>(shards_[kCatalogShard]->io(), *log_dir_);
+  broker_shards_[kCatalogShard]->log_starts = log_starts_.get();
 
   auto writer = CatalogWriter::open(*broker_shards_[kCatalogShard]);
   if (!writer) return std::unexpected(writer.error());

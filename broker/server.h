@@ -57,6 +57,7 @@ class Server {
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<std::unique_ptr<BrokerShard>> broker_shards_;
   std::unique_ptr<HelperThreads> helpers_;
+  std::unique_ptr<storage::LogStartCheckpoint> log_starts_;
   std::unique_ptr<CatalogWriter> catalog_writer_;
   std::vector<std::unique_ptr<Background>> background_;
   std::vector<Background*> backgrounds_;  // by shard id, for the rounds they do together

@@ -8,6 +8,7 @@
 #include "broker/server.h"
 #include "reactor/helper_threads.h"
 #include "reactor/base/log.h"
+#include "storage/log_start_checkpoint.h"
 
 namespace pelton::broker {
 namespace {
@@ -97,6 +98,7 @@ void ServerStop::one_done() {
 void ServerStop::finish() {
   CatalogWriter& writer = *server_.catalog_writer_;
   writer.stop();
+  server_.log_starts_->stop({ECANCELED});
   bool failed = false;
   std::vector<storage::PartitionCheckpoint> all{checkpoint_of(writer.metadata_log())};
   for (auto& one : shards_) {

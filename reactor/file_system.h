@@ -34,6 +34,11 @@ struct DirectoryEntry {
   bool is_directory = false;
 };
 
+struct FileSystemSpace {
+  uint64_t total_bytes = 0;
+  uint64_t usable_bytes = 0;  // by this process
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -67,6 +72,8 @@ class FileSystem {
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
   // Modification time in ms since the epoch.
   virtual Result<int64_t> modified_ms(const std::string& path) = 0;
+  // Of the file system that holds `path`.
+  virtual Result<FileSystemSpace> space(const std::string& path) = 0;
   // Takes an exclusive advisory lock that dies with the process; EWOULDBLOCK when held by another.
   virtual Result<FileFd> lock(const std::string& path) = 0;
 };

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "reactor/base/check.h"
@@ -205,6 +206,12 @@ Result<int64_t> PosixFiles::modified_ms(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) return last_sys_error();
   return int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+}
+
+Result<FileSystemSpace> PosixFiles::space(const std::string& path) {
+  struct statvfs info;
+  if (::statvfs(path.c_str(), &info) != 0) return last_sys_error();
+  return FileSystemSpace{uint64_t{info.f_blocks} * info.f_frsize, uint64_t{info.f_bavail} * info.f_frsize};
 }
 
 Result<FileFd> PosixFiles::lock(const std::string& path) {

@@ -32,6 +32,7 @@ class PosixFiles final : public FileSystem {
   bool exists(const std::string& path) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
   Result<int64_t> modified_ms(const std::string& path) override;
+  Result<FileSystemSpace> space(const std::string& path) override;
   Result<FileFd> lock(const std::string& path) override;
 };
 

@@ -30,13 +30,15 @@ const LogPosition& Log::synced_end() const { return parts_->synced_end; }
 uint64_t Log::size_bytes() const { return parts_->size_bytes(); }
 bool Log::failed() const { return parts_->failed; }
 
-Result<TimestampOffset, proto::ErrorCode> Log::offset_for_timestamp(int64_t timestamp,
-                                                                    const LogPosition& upper) {
-  return parts_->offset_for_timestamp(timestamp, upper);
+Result<std::optional<TimestampSearch>, proto::ErrorCode> Log::search_timestamp(int64_t timestamp,
+                                                                               const LogPosition& upper,
+                                                                               int64_t after_segment) {
+  return parts_->search_timestamp(timestamp, upper, after_segment);
 }
 
-Result<TimestampOffset, proto::ErrorCode> Log::max_timestamp(const LogPosition& upper) {
-  return parts_->max_timestamp(upper);
+Result<std::optional<TimestampSearch>, proto::ErrorCode> Log::search_max_timestamp(
+    const LogPosition& upper) {
+  return parts_->search_max_timestamp(upper);
 }
 
 std::optional<LogPosition> Log::first_unstable(int64_t high_watermark) {
@@ -48,13 +50,16 @@ Result<std::vector<AbortedTransaction>, proto::ErrorCode> Log::aborted_transacti
   return parts_->aborted_transactions(offset, slice);
 }
 
+size_t Log::producer_count() const { return parts_->producers->size(); }
+
 std::vector<ActiveProducer> Log::active_producers() const {
   std::vector<ActiveProducer> all;
-  for (const auto& [id, entry] : parts_->producers->sorted()) {
+  all.reserve(producer_count());
+  parts_->producers->for_each([&](int64_t id, const ProducerEntry& entry) {
     int32_t last_sequence = entry.empty() ? proto::kNoSequence : entry.last().last_sequence;
     all.push_back({id, entry.epoch, last_sequence, entry.last_timestamp, entry.coordinator_epoch,
                    entry.transaction_first_offset});
-  }
+  });
   return all;
 }
 

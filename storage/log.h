@@ -24,7 +24,8 @@
 namespace pelton::storage {
 
 struct AbortedTransaction;  // transaction_index.h
-struct ShardStorage;  // the shard's append queue, descriptor cache and io (shard_storage.h)
+struct ShardStorage;        // the shard's append queue, descriptor cache and io (shard_storage.h)
+struct TimestampSearch;     // timestamp_search.h
 
 // A place in the log: an offset and where its batch begins (or would begin).
 struct LogPosition {
@@ -112,12 +113,15 @@ class Log {
   uint64_t size_bytes() const;
   bool failed() const;
 
-  // The first record at or after `timestamp` and before `upper`; offset -1 when there is none.
-  // Looks inside compressed batches. Errors: kKafkaStorageError, kCorruptMessage.
-  Result<TimestampOffset, proto::ErrorCode> offset_for_timestamp(int64_t timestamp,
-                                                                 const LogPosition& upper);
-  // The record with the largest timestamp (ListOffsets' -3).
-  Result<TimestampOffset, proto::ErrorCode> max_timestamp(const LogPosition& upper);
+  // Lookups by time, in steps: the owner finds what is to be searched, whoever has the time searches it
+  // (timestamp_search.h). Errors: kKafkaStorageError.
+  // The next segment after `after_segment` that may hold the first record at or after `timestamp` and before
+  // `upper`; nullopt: there is none.
+  Result<std::optional<TimestampSearch>, proto::ErrorCode> search_timestamp(int64_t timestamp,
+                                                                            const LogPosition& upper,
+                                                                            int64_t after_segment = -1);
+  // For the record with the largest timestamp before `upper` (ListOffsets' -3): one batch.
+  Result<std::optional<TimestampSearch>, proto::ErrorCode> search_max_timestamp(const LogPosition& upper);
 
   // Where the oldest transaction begins that is open, or whose end is not below `high_watermark` (which
   // never goes back from call to call); not before the log start. nullopt: none.
@@ -126,7 +130,8 @@ class Log {
   // lie behind the slice. Errors: kKafkaStorageError.
   Result<std::vector<AbortedTransaction>, proto::ErrorCode> aborted_transactions(
       int64_t offset, const FileSlice& slice);
-  // In the order of their ids.
+  size_t producer_count() const;
+  // In no order.
   std::vector<ActiveProducer> active_producers() const;
   TransactionStanding transaction_standing(int64_t producer_id, int16_t epoch) const;
 
@@ -140,7 +145,8 @@ class Log {
   int32_t epoch_of(int64_t offset) const;
 
   void set_config(const LogConfig& config);
-  // Deletes whole segments past the size and time limits (never beyond `high_watermark`); returns how many.
+  // Deletes whole segments past the size and time limits or before the log start (never beyond
+  // `high_watermark`), a bounded number of them; returns how many: when there were any, there may be more.
   int apply_retention(int64_t now_ms, int64_t high_watermark);
   // Raises the log start (DeleteRecords, retention).
   void set_log_start_offset(int64_t offset);

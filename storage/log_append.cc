@@ -1,4 +1,6 @@
 // Log::Parts, the writing half: append, roll, close, failure.
+#include <algorithm>
+
 #include "storage/checkpoint.h"
 #include "storage/log_parts.h"
 
@@ -110,6 +112,7 @@ Status Log::Parts::roll() {
                                            next_offset);
   if (Status created = segment->create(); !created) return created;
   segments.push_back(std::move(segment));
+  draw_roll_jitter();
   written_back = 0;
   LogPosition end{next_offset, next_offset, 0};
   written_end = end;
@@ -118,6 +121,14 @@ Status Log::Parts::roll() {
   storage.syncs->want(*this, next_offset);
   storage.appends->mark_dirty(*this);
   return {};
+}
+
+// A segment keeps what it drew when it became the active one.
+void Log::Parts::draw_roll_jitter() {
+  int64_t most = std::min(config.segment_jitter_ms, config.segment_ms);
+  if (most <= 0) return;
+  uint64_t drawn = storage.loop.io().random() % static_cast<uint64_t>(most);
+  active().set_roll_jitter(static_cast<int64_t>(drawn));
 }
 
 Status Log::Parts::flush_epochs() {

@@ -1,6 +1,7 @@
 #include "storage/log_dir.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -60,7 +61,9 @@ Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserv
     // An earlier partition of that name may have left its offsets.
     std::lock_guard guard(state_->checkpoints_mutex);
     if (state_->checkpoints.erase(name) > 0) {
-      if (Status saved = state_->save_checkpoints(); !saved) return std::unexpected(saved.error());
+      Status saved = state_->save_checkpoints();
+      if (saved) saved = state_->save_log_starts();
+      if (!saved) return std::unexpected(saved.error());
     }
   }
   auto parts =
@@ -124,14 +127,47 @@ std::optional<PartitionCheckpoint> LogDir::checkpoint_of(const TopicPartition& i
 
 Status LogDir::write_checkpoints(const std::vector<PartitionCheckpoint>& all) {
   std::lock_guard guard(state_->checkpoints_mutex);
-  state_->checkpoints.clear();
+  auto before = std::exchange(state_->checkpoints, {});
   for (const PartitionCheckpoint& checkpoint : all) {
-    state_->checkpoints[checkpoint.id.directory_name()] = checkpoint;
+    std::string name = checkpoint.id.directory_name();
+    PartitionCheckpoint& line = state_->checkpoints[name] = checkpoint;
+    // The line was made before a client was told of a later start.
+    auto old = before.find(name);
+    bool same = old != before.end() && old->second.topic_id == line.topic_id;
+    if (same) line.log_start_offset = std::max(line.log_start_offset, old->second.log_start_offset);
   }
+  state_->find_log_starts();
   return state_->save_checkpoints();
 }
 
+void LogDir::note_log_start(const PartitionCheckpoint& line) {
+  std::lock_guard guard(state_->checkpoints_mutex);
+  auto [found, added] = state_->checkpoints.try_emplace(line.id.directory_name(), line);
+  PartitionCheckpoint& known = found->second;
+  if (!added && known.topic_id != line.topic_id) known = line;
+  known.log_start_offset = std::max(known.log_start_offset, line.log_start_offset);
+  state_->find_log_starts();
+}
+
+LogDir::LogStarts LogDir::log_starts() const {
+  std::lock_guard guard(state_->checkpoints_mutex);
+  return state_->starts;
+}
+
+Result<bool> LogDir::place_log_starts(const std::string& file, uint64_t version) {
+  std::lock_guard guard(state_->checkpoints_mutex);
+  if (state_->starts.version != version) return false;
+  Status renamed = state_->files.rename(file, state_->path(kLogStartOffsetCheckpoint));
+  if (!renamed) return std::unexpected(renamed.error());
+  state_->starts_in_file = version;
+  return true;
+}
+
 Status LogDir::mark_clean_shutdown() {
+  {
+    std::lock_guard guard(state_->checkpoints_mutex);
+    if (Status saved = state_->save_log_starts(); !saved) return saved;
+  }
   // One sync for the indexes, snapshots and checkpoints of all partitions; the marker vouches for them.
   if (Status synced = state_->files.sync_file_system(state_->options.path); !synced) return synced;
   return write_file_atomically(state_->files, state_->path(kCleanShutdownMarker),

@@ -84,7 +84,20 @@ class LogDir {
 
   // Checkpoint of a log that was read at open, for a partition that is not loaded (yet).
   std::optional<PartitionCheckpoint> checkpoint_of(const TopicPartition& id) const;
+  // Recovery points and high watermarks go into their files; log starts are noted (log_starts()).
   Status write_checkpoints(const std::vector<PartitionCheckpoint>& all);
+
+  // The log start that clients are to be told of: it does not go back with older lines. The rest of the line
+  // counts when there is none of this partition yet.
+  void note_log_start(const PartitionCheckpoint& line);
+  // What log-start-offset-checkpoint has to hold; another version when it has changed (log_start_checkpoint.h).
+  struct LogStarts {
+    std::string text;
+    uint64_t version = 0;
+  };
+  LogStarts log_starts() const;
+  // Renames `file`, synced, over the checkpoint. False: the log starts have changed since `version`.
+  Result<bool> place_log_starts(const std::string& file, uint64_t version);
   // Writes .kafka_cleanshutdown. Call after every log is closed and the checkpoints are written.
   Status mark_clean_shutdown();
 

@@ -1,6 +1,7 @@
 // LogDir::State: opening and formatting a data directory, its checkpoints.
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -187,25 +188,48 @@ void LogDir::State::read_checkpoints() {
   read_checkpoint(kHighWatermarkCheckpoint, [](PartitionCheckpoint& checkpoint, int64_t offset) {
     checkpoint.high_watermark = offset;
   });
+  find_log_starts();
+  starts.version = 0;
 }
 
-// The mutex is held. Log starts of 0 say nothing and are left out, as in Apache Kafka.
+// The mutex is held, in these three.
 Status LogDir::State::save_checkpoints() {
-  std::vector<OffsetCheckpointEntry> recovery, start, watermark;
+  std::vector<OffsetCheckpointEntry> recovery, watermark;
   for (const auto& [name, checkpoint] : checkpoints) {
     const auto& [topic, partition] = checkpoint.id;
     recovery.push_back({topic, partition, checkpoint.recovery_point});
-    if (checkpoint.log_start_offset > 0) {
-      start.push_back({topic, partition, checkpoint.log_start_offset});
-    }
     watermark.push_back({topic, partition, checkpoint.high_watermark});
   }
   auto save = [&](const char* name, const std::vector<OffsetCheckpointEntry>& entries) {
     return replace_file_unsynced(files, path(name), format_offset_checkpoint(entries));
   };
   if (Status saved = save(kRecoveryPointCheckpoint, recovery); !saved) return saved;
-  if (Status saved = save(kLogStartOffsetCheckpoint, start); !saved) return saved;
   return save(kHighWatermarkCheckpoint, watermark);
+}
+
+// Log starts of 0 say nothing and are left out, as in Apache Kafka.
+void LogDir::State::find_log_starts() {
+  std::vector<OffsetCheckpointEntry> entries;
+  for (const auto& [name, checkpoint] : checkpoints) {
+    if (checkpoint.log_start_offset <= 0) continue;
+    entries.push_back({checkpoint.id.topic, checkpoint.id.partition, checkpoint.log_start_offset});
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.topic, a.partition) < std::tie(b.topic, b.partition);
+  });
+  std::string text = format_offset_checkpoint(entries);
+  if (text == starts.text) return;
+  starts.text = std::move(text);
+  ++starts.version;
+}
+
+// Blocking, durable: an older version that a shard is writing meanwhile is not put over it.
+Status LogDir::State::save_log_starts() {
+  find_log_starts();
+  if (starts_in_file == starts.version) return {};
+  Status saved = write_file_atomically(files, path(kLogStartOffsetCheckpoint), starts.text);
+  if (saved) starts_in_file = starts.version;
+  return saved;
 }
 
 // What a creation left that never ended: nothing in it was acknowledged. Records are not touched.

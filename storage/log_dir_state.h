@@ -33,6 +33,8 @@ struct LogDir::State {
   template <class Set>
   void read_checkpoint(const char* name, Set set);
   Status save_checkpoints();
+  void find_log_starts();
+  Status save_log_starts();
   Status clear_unfinished(const std::string& directory);
 
   Io& io;
@@ -46,6 +48,8 @@ struct LogDir::State {
   // Shards load their logs at the same time; the checkpoints are read and written rarely.
   std::mutex checkpoints_mutex;
   std::unordered_map<std::string, PartitionCheckpoint> checkpoints;  // by directory name
+  LogDir::LogStarts starts;      // of them; version 0: what the file held at open
+  uint64_t starts_in_file = 0;  // the version that is in the file
 };
 
 }  // namespace pelton::storage

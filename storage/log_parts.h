@@ -18,6 +18,7 @@
 #include "storage/segment.h"
 #include "storage/shard_storage.h"
 #include "storage/sync_queue.h"
+#include "storage/timestamp_search.h"
 #include "storage/transaction_index.h"
 
 namespace pelton::storage {
@@ -34,6 +35,7 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms,
                       int16_t transaction_version);
   Status roll();
+  void draw_roll_jitter();
   Status sync_all();
   Status close();
   // Notes a failure. tell_failure() passes it on to the observer, once, from the end of a turn.
@@ -70,9 +72,12 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   Status visit_batches(int64_t from_offset, void* visitor, VisitBatch visit);
 
   // --- log_timestamps.cc ---
-  Result<TimestampOffset, proto::ErrorCode> offset_for_timestamp(int64_t timestamp,
-                                                                 const LogPosition& upper);
-  Result<TimestampOffset, proto::ErrorCode> max_timestamp(const LogPosition& upper);
+  Result<std::optional<TimestampSearch>, proto::ErrorCode> search_timestamp(int64_t timestamp,
+                                                                            const LogPosition& upper,
+                                                                            int64_t after_segment);
+  Result<std::optional<TimestampSearch>, proto::ErrorCode> search_max_timestamp(const LogPosition& upper);
+  Result<TimestampSearch, proto::ErrorCode> make_search(Segment& segment, uint64_t position, uint64_t end,
+                                                        int64_t timestamp);
 
   // --- retention.cc ---
   int apply_retention(int64_t now_ms, int64_t high_watermark);

@@ -31,14 +31,27 @@ Result<OffsetIndexEntry> OffsetIndex::lookup(const std::string& path, int64_t of
   return at(path, *count - 1);
 }
 
+// The entries before `position`.
+Result<uint32_t> OffsetIndex::count_before(const std::string& path, uint64_t position) {
+  if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
+  return file_.partition_point(path,
+                               [&](const uint8_t* entry) { return decode(entry).position < position; });
+}
+
 Result<std::optional<OffsetIndexEntry>> OffsetIndex::first_from(const std::string& path,
                                                                 uint64_t position) {
-  if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
-  Result<uint32_t> before = file_.partition_point(
-      path, [&](const uint8_t* entry) { return decode(entry).position < position; });
+  Result<uint32_t> before = count_before(path, position);
   if (!before) return std::unexpected(before.error());
   if (*before == file_.entries()) return std::optional<OffsetIndexEntry>();
   return at(path, *before);
+}
+
+Result<std::optional<OffsetIndexEntry>> OffsetIndex::last_before(const std::string& path,
+                                                                 uint64_t position) {
+  Result<uint32_t> before = count_before(path, position);
+  if (!before) return std::unexpected(before.error());
+  if (*before == 0) return std::optional<OffsetIndexEntry>();
+  return at(path, *before - 1);
 }
 
 Result<OffsetIndexEntry> OffsetIndex::last(const std::string& path) {

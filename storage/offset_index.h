@@ -38,12 +38,15 @@ class OffsetIndex {
   Result<OffsetIndexEntry> lookup(const std::string& path, int64_t offset);
   // The first entry at or behind `position`; nullopt when there is none.
   Result<std::optional<OffsetIndexEntry>> first_from(const std::string& path, uint64_t position);
+  // The last entry before `position`; nullopt when there is none.
+  Result<std::optional<OffsetIndexEntry>> last_before(const std::string& path, uint64_t position);
   // (base offset, 0) when empty.
   Result<OffsetIndexEntry> last(const std::string& path);
 
  private:
   OffsetIndexEntry decode(const uint8_t* entry) const;
   Result<OffsetIndexEntry> at(const std::string& path, uint32_t number);
+  Result<uint32_t> count_before(const std::string& path, uint64_t position);
 
   IndexFile file_;
   int64_t base_offset_;

@@ -94,6 +94,10 @@ class ProducerState {
   size_t size() const { return producers_.size(); }
   const ProducerEntry* find(int64_t producer_id) const;
   void put(int64_t producer_id, const ProducerEntry& entry);
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [id, entry] : producers_) visit(id, entry);
+  }
   // In the order of their ids.
   std::vector<std::pair<int64_t, ProducerEntry>> sorted() const;
 

@@ -254,6 +254,7 @@ class Loader {
     if (!parts_.producers) {
       if (Status loaded = parts_.load_producers(); !loaded) return failed(loaded.error());
     }
+    parts_.draw_roll_jitter();
     return drop_stray_snapshots();
   }
 

@@ -8,6 +8,9 @@
 namespace pelton::storage {
 namespace {
 
+// Segments that one call deletes: each costs a few renames.
+constexpr size_t kMostAtOnce = 32;
+
 // A segment's age counts from its newest record; without timestamps, from its file's last change.
 bool expired(Segment& segment, int64_t now_ms, int64_t retention_ms) {
   Result<TimeIndexEntry> largest = segment.largest_timestamp();
@@ -30,7 +33,7 @@ int Log::Parts::apply_retention(int64_t now_ms, int64_t high_watermark) {
     excess = size > keep ? size - keep : 0;
   }
   size_t count = 0;
-  for (; count < segments.size(); ++count) {
+  for (; count < segments.size() && count < kMostAtOnce; ++count) {
     Segment& segment = *segments[count];
     bool last = count + 1 == segments.size();
     int64_t end = last ? next_offset : segments[count + 1]->base_offset();

@@ -63,7 +63,7 @@ Status Segment::create() {
 }
 
 // Roll rules: the batch would make the segment longer than segment.bytes; the first batch is older than
-// segment.ms, in record time; an index is full; the offset does not fit the indexes' 31 bits.
+// segment.ms (less some jitter, so that not all logs roll at once), in record time; an index is full; the offset does not fit the indexes' 31 bits.
 Result<bool> Segment::must_roll(const proto::BatchView& batch, int64_t last_offset,
                                 const LogConfig& config, int64_t now_ms) {
   // An empty segment takes any batch: segment.index.bytes may be too small for a single entry.
@@ -77,9 +77,10 @@ Result<bool> Segment::must_roll(const proto::BatchView& batch, int64_t last_offs
   if (!first) return std::unexpected(first.error());
   // A client's timestamp may be anything: a difference is only taken where there is one.
   int64_t newest = batch.max_timestamp();
-  if (*first >= 0) return newest > *first && newest - *first > config.segment_ms;
+  int64_t most = config.segment_ms - roll_jitter_ms_;
+  if (*first >= 0) return newest > *first && newest - *first > most;
   Result<int64_t> modified = modified_ms();
-  return modified && now_ms - *modified > config.segment_ms;
+  return modified && now_ms - *modified > most;
 }
 
 Result<int64_t> Segment::first_batch_timestamp() {

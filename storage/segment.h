@@ -66,6 +66,8 @@ class Segment : public ListHook<DescriptorTag> {
   // the first batch is old enough, so the header of the first one may be read.
   Result<bool> must_roll(const proto::BatchView& batch, int64_t last_offset, const LogConfig& config,
                          int64_t now_ms);
+  // Time by which this segment is ended before segment.ms (segment.jitter.ms).
+  void set_roll_jitter(int64_t ms) { roll_jitter_ms_ = ms; }
   // Counts the batch in (its base offset is stamped): size, largest timestamp, index entries.
   Status note_append(const proto::BatchView& batch, int32_t index_interval_bytes);
 
@@ -130,6 +132,7 @@ class Segment : public ListHook<DescriptorTag> {
   bool touched_ = false;  // since it was opened: the indexes end with the last append
   bool name_durable_ = false;
   std::optional<int64_t> first_batch_timestamp_;
+  int64_t roll_jitter_ms_ = 0;
 
   FileFd file_ = -1;
   uint64_t used_in_sweep_ = 0;

@@ -22,13 +22,22 @@ Result<TimeIndexEntry> TimeIndex::at(const std::string& path, uint32_t number) {
   return decode(entry);
 }
 
-Result<TimeIndexEntry> TimeIndex::lookup(const std::string& path, int64_t timestamp) {
+template <class Below>
+Result<TimeIndexEntry> TimeIndex::last_where(const std::string& path, Below below) {
   if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
-  Result<uint32_t> count = file_.partition_point(
-      path, [&](const uint8_t* entry) { return decode(entry).timestamp <= timestamp; });
+  Result<uint32_t> count =
+      file_.partition_point(path, [&](const uint8_t* entry) { return below(decode(entry)); });
   if (!count) return std::unexpected(count.error());
   if (*count == 0) return TimeIndexEntry{-1, base_offset_};
   return at(path, *count - 1);
+}
+
+Result<TimeIndexEntry> TimeIndex::lookup(const std::string& path, int64_t timestamp) {
+  return last_where(path, [&](const TimeIndexEntry& entry) { return entry.timestamp <= timestamp; });
+}
+
+Result<TimeIndexEntry> TimeIndex::last_up_to(const std::string& path, int64_t offset) {
+  return last_where(path, [&](const TimeIndexEntry& entry) { return entry.offset <= offset; });
 }
 
 Result<TimeIndexEntry> TimeIndex::last(const std::string& path) {

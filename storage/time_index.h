@@ -37,12 +37,17 @@ class TimeIndex {
   bool maybe_append(const TimeIndexEntry& last, const TimeIndexEntry& entry);
   // The last entry whose timestamp is not above `timestamp`; (-1, base offset) when there is none.
   Result<TimeIndexEntry> lookup(const std::string& path, int64_t timestamp);
+  // The last entry whose offset is not above `offset`; (-1, base offset) when there is none.
+  Result<TimeIndexEntry> last_up_to(const std::string& path, int64_t offset);
   // (-1, base offset) when empty.
   Result<TimeIndexEntry> last(const std::string& path);
 
  private:
   TimeIndexEntry decode(const uint8_t* entry) const;
   Result<TimeIndexEntry> at(const std::string& path, uint32_t number);
+  // The last of the entries for which below(entry) holds.
+  template <class Below>
+  Result<TimeIndexEntry> last_where(const std::string& path, Below below);
 
   IndexFile file_;
   int64_t base_offset_;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "broker/broker_shard.h"
 #include "broker/partition.h"
@@ -21,6 +22,7 @@
 #include "proto/error_code.h"
 #include "reactor/timer_wheel.h"
 #include "storage/file_slice.h"
+#include "storage/transaction_index.h"
 
 namespace pelton::broker {
 
@@ -43,6 +45,7 @@ struct FetchSlot {
   int64_t last_stable_offset = -1;
   int64_t log_start_offset = -1;
   storage::FileSlice slice;
+  std::vector<storage::AbortedTransaction> aborted;  // for readers of committed records
   storage::EpochEnd diverging;  // leader_epoch >= 0: the client's log has diverged
   int32_t leader_id = -1;       // told with leader epoch errors
   int32_t leader_epoch = -1;

@@ -103,6 +103,7 @@ void FetchPart::refuse(FetchSlot& slot, ErrorCode error) {
 
 void FetchPart::read_slot(FetchSlot& slot) {
   slot.slice = {};
+  slot.aborted.clear();
   slot.error = ErrorCode::kNone;
   Partition* partition = here_->partitions->find(slot.topic_id, slot.index);
   if (partition == nullptr) {
@@ -134,10 +135,21 @@ void FetchPart::read_slot(FetchSlot& slot) {
       return;
     }
   }
-  auto slice = log.read(slot.fetch_offset, static_cast<uint32_t>(std::max(slot.max_bytes, 0)), limit,
-                        /*first_batch_whole=*/true);
+  // More than the whole answer holds is not read here, whatever the other parts find.
+  uint64_t left = static_cast<uint64_t>(std::max(fetch_.limits_.max_bytes, 0));
+  left -= std::min(left, bytes_);
+  uint64_t most = std::min<uint64_t>(left, static_cast<uint64_t>(std::max(slot.max_bytes, 0)));
+  auto slice = log.read(slot.fetch_offset, static_cast<uint32_t>(most), limit,
+                        /*first_batch_whole=*/left > 0 || bytes_ == 0);
   if (!slice) return refuse(slot, slice.error());
   slot.slice = std::move(*slice);
+  if (!fetch_.limits_.read_committed || slot.slice.length == 0) return;
+  auto aborted = log.aborted_transactions(slot.fetch_offset, slot.slice);
+  if (!aborted) {
+    slot.slice = {};
+    return refuse(slot, aborted.error());
+  }
+  slot.aborted = std::move(*aborted);
 }
 
 bool FetchPart::measure(FetchSlot& slot) {

@@ -225,6 +225,17 @@ bool tell(FetchState& fetch, const FetchSlot& slot) {
   return news || !fetch.incremental;
 }
 
+std::span<FetchResponse::AbortedTransaction> aborted_transactions(Request& request,
+                                                                  const FetchSlot& slot) {
+  if (slot.send_bytes == 0) return {};
+  auto told = request.arena().array<FetchResponse::AbortedTransaction>(slot.aborted.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    told[i].producer_id = proto::ProducerId(slot.aborted[i].producer_id);
+    told[i].first_offset = slot.aborted[i].first_offset;
+  }
+  return told;
+}
+
 void fill(Request& request, const FetchState& fetch, const FetchSlot& slot,
           FetchResponse::PartitionData& data) {
   data.partition_index = slot.index;
@@ -238,6 +249,7 @@ void fill(Request& request, const FetchState& fetch, const FetchSlot& slot,
   // every other case: Apache Kafka's choice.
   bool looked_up = fetch.asked->isolation_level == kReadCommitted && slot.error == ErrorCode::kNone;
   if (slot.shard != kNoShard && !looked_up) data.aborted_transactions = std::nullopt;
+  if (looked_up) data.aborted_transactions = aborted_transactions(request, slot);
   if (slot.send_bytes == 0) {
     // Zero bytes, not null: librdkafka sees no end of a partition otherwise.
     data.records = proto::Records::of({});

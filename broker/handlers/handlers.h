@@ -10,10 +10,13 @@ void handle_api_versions(BrokerShard& here, Request& request);
 void handle_create_partitions(BrokerShard& here, Request& request);
 void handle_create_topics(BrokerShard& here, Request& request);
 void handle_delete_groups(BrokerShard& here, Request& request);
+void handle_delete_records(BrokerShard& here, Request& request);
 void handle_delete_topics(BrokerShard& here, Request& request);
 void handle_describe_cluster(BrokerShard& here, Request& request);
 void handle_describe_configs(BrokerShard& here, Request& request);
 void handle_describe_groups(BrokerShard& here, Request& request);
+void handle_describe_log_dirs(BrokerShard& here, Request& request);
+void handle_describe_producers(BrokerShard& here, Request& request);
 void handle_describe_topic_partitions(BrokerShard& here, Request& request);
 void handle_fetch(BrokerShard& here, Request& request);
 void handle_find_coordinator(BrokerShard& here, Request& request);
@@ -30,5 +33,6 @@ void handle_offset_fetch(BrokerShard& here, Request& request);
 void handle_offset_for_leader_epoch(BrokerShard& here, Request& request);
 void handle_produce(BrokerShard& here, Request& request);
 void handle_sync_group(BrokerShard& here, Request& request);
+void handle_write_txn_markers(BrokerShard& here, Request& request);
 
 }  // namespace pelton::broker

@@ -11,6 +11,7 @@
 #include "broker/leader_epoch.h"
 #include "broker/partition_set.h"
 #include "broker/request.h"
+#include "broker/timestamp_lookup.h"
 
 namespace pelton::broker {
 namespace {
@@ -32,8 +33,10 @@ struct OffsetSlot : FanOut<OffsetSlot>::SlotBase {
   int64_t timestamp = 0;
   int32_t current_leader_epoch = -1;
   bool read_committed = false;
+  int64_t end = 0;
   ErrorCode error = ErrorCode::kNone;
   storage::TimestampOffset found;
+  std::optional<TimestampLookup> lookup;
   bool repeated = false;  // has no row of its own: the first naming of the partition tells the error
 };
 
@@ -53,12 +56,28 @@ int16_t first_version_of(int64_t timestamp) {
   }
 }
 
-void set(OffsetSlot& slot, const Result<storage::TimestampOffset, ErrorCode>& found) {
-  if (found) {
-    slot.found = *found;
-  } else {
+// Records that a reader of this isolation does not see yet are as good as not there; this is about the largest
+// timestamp, which is looked for among all committed records, as Apache Kafka does.
+void take_found(OffsetSlot& slot) {
+  const TimestampLookup::Found& found = slot.lookup->found();
+  if (!found) {
     slot.error = found.error();
+  } else if (found->offset < slot.end) {
+    slot.found = *found;
   }
+}
+
+bool look_up_time(BrokerShard& here, OffsetSlot& slot, Partition& partition) {
+  slot.lookup.emplace(here, partition, &slot, [](void* owner) {
+    auto& its_slot = *static_cast<OffsetSlot*>(owner);
+    take_found(its_slot);
+    FanOut<OffsetSlot>::finish(its_slot);
+  });
+  bool largest = slot.timestamp == kMaxTimestamp;
+  if (!slot.lookup->start(largest ? TimestampLookup::kLargest : slot.timestamp, partition.high_watermark()))
+    return false;
+  take_found(slot);
+  return true;
 }
 
 bool look_up(BrokerShard& here, OffsetSlot& slot) {
@@ -70,28 +89,23 @@ bool look_up(BrokerShard& here, OffsetSlot& slot) {
   slot.error = check_leader_epoch(slot.current_leader_epoch, partition->leader_epoch());
   if (slot.error != ErrorCode::kNone) return true;
   storage::Log& log = partition->log();
-  const storage::LogPosition& end =
-      slot.read_committed ? partition->last_stable() : partition->high_watermark();
+  slot.end = (slot.read_committed ? partition->last_stable() : partition->high_watermark()).offset;
   switch (slot.timestamp) {
     case kLatest:
-      slot.found.offset = end.offset;
-      slot.found.leader_epoch = log.latest_epoch();
-      break;
+      slot.found.offset = slot.end;
+      slot.found.leader_epoch = partition->leader_epoch();
+      return true;
     case kEarliest:
     case kEarliestLocal:
       slot.found.offset = log.log_start_offset();
       slot.found.leader_epoch = log.epoch_of(log.log_start_offset());
-      break;
+      return true;
     case kLatestTiered:
     case kEarliestPendingUpload:
-      break;  // nothing is tiered: -1
-    case kMaxTimestamp:
-      set(slot, log.max_timestamp(end));
-      break;
+      return true;  // nothing is tiered: -1
     default:
-      set(slot, log.offset_for_timestamp(slot.timestamp, end));
+      return look_up_time(here, slot, *partition);
   }
-  return true;
 }
 
 void respond(BrokerShard&, Request& request) {

@@ -113,8 +113,6 @@ void check_batch(ProduceState& state, ProduceSlot& slot) {
   const storage::LogConfig& config = slot.topic->log_config;
   check_header(slot, config);
   if (slot.error != ErrorCode::kNone) return;
-  if (BatchView(slot.batch).transactional())
-    return slot.refuse(ErrorCode::kInvalidTxnState, "no transaction is open for this producer");
   prepare_slot(state, slot, config);
 }
 

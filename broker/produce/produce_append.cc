@@ -32,6 +32,18 @@ void start_timeout(ProduceSlot& slot) {
   slot.loop->timers().start(slot.timeout, slot.loop->now_ns() + ms * 1'000'000);
 }
 
+// A transaction may go on where it is ongoing. Whether one may begin its coordinator says, and there is none:
+// what Apache Kafka's answers for a transactional id that it does not know.
+ErrorCode check_transaction(const storage::Log& log, const proto::BatchView& batch) {
+  if (!batch.transactional()) return ErrorCode::kNone;
+  switch (log.transaction_standing(batch.producer_id(), batch.producer_epoch())) {
+    case storage::TransactionStanding::kOngoing: return ErrorCode::kNone;
+    case storage::TransactionStanding::kStaleEpoch: return ErrorCode::kInvalidProducerEpoch;
+    case storage::TransactionStanding::kUnknown: break;
+  }
+  return ErrorCode::kInvalidProducerIdMapping;
+}
+
 }  // namespace
 
 // The batch stays in the log and may be committed later; the client may send it again.
@@ -54,6 +66,8 @@ bool append_slot(BrokerShard& here, ProduceSlot& slot) {
     slot.log_start_offset = partition->log().log_start_offset();
     return true;
   }
+  slot.error = check_transaction(partition->log(), proto::BatchView(slot.batch));
+  if (slot.error != ErrorCode::kNone) return true;
   slot.appended = partition->append(slot.batch, storage::AppendOrigin::kClient,
                                     here.shard.loop().wall_ms());
   slot.error = slot.appended.error;

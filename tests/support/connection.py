@@ -61,11 +61,11 @@ class Connection:
         if created["ErrorCode"] != 0:
             raise AssertionError(f"create {name}: {created}")
         for partition in range(partitions):
-            self._wait_for_leader(created["TopicId"], partition)
+            self.wait_for_leader(created["TopicId"], partition)
         return created["TopicId"]
 
-    def _wait_for_leader(self, topic_id, partition):
-        """Apache Kafka answers CreateTopics a moment before the leader takes requests."""
+    def wait_for_leader(self, topic_id, partition=0):
+        """Apache Kafka answers CreateTopics, and starts, a moment before the leader takes requests."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
             answer = self.fetch(topic_id, partition, 0, max_wait=0)

@@ -213,6 +213,12 @@ Result<int64_t> SimDisk::modified_ms(const std::string& path) {
   return place->file->modified_ms;
 }
 
+Result<FileSystemSpace> SimDisk::space(const std::string& path) {
+  if (!powered()) return sys_error(EIO);
+  if (!exists(path)) return sys_error(ENOENT);
+  return FileSystemSpace{uint64_t{1} << 40, uint64_t{1} << 39};
+}
+
 // ---------------------------------------------------------------- syncs
 
 void SimDisk::apply(const Change& change) {

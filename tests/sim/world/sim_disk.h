@@ -69,6 +69,7 @@ class SimDisk : public FileSystem {
   bool exists(const std::string& path) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
   Result<int64_t> modified_ms(const std::string& path) override;
+  Result<FileSystemSpace> space(const std::string& path) override;
   Result<FileFd> lock(const std::string& path) override;
 
   // --- for SimIo: operations that take time keep the file, not the descriptor ---

@@ -18,6 +18,7 @@
 #include "reactor/posix_files.h"
 #include "storage/log_dir.h"
 #include "storage/shard_storage.h"
+#include "storage/timestamp_search.h"
 #include "tests/unit/reactor/temp_dir.h"
 
 namespace pelton::storage::test {
@@ -90,6 +91,7 @@ class FaultyFiles final : public FileSystem {
     return files_.list(path);
   }
   Result<int64_t> modified_ms(const std::string& path) override { return files_.modified_ms(path); }
+  Result<FileSystemSpace> space(const std::string& path) override { return files_.space(path); }
   Result<FileFd> lock(const std::string& path) override {
     Result<FileFd> fd = files_.lock(path);
     if (fd) ++open_files;
@@ -246,6 +248,29 @@ inline std::string read_all(const std::string& path) {
 inline void write_all(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << content;
+}
+
+// Whole lookups by time, without limits.
+inline Result<TimestampOffset, proto::ErrorCode> offset_for_timestamp(Log& log, int64_t timestamp,
+                                                                      const LogPosition& upper) {
+  int64_t segment = -1;
+  while (true) {
+    auto search = log.search_timestamp(timestamp, upper, segment);
+    if (!search) return std::unexpected(search.error());
+    if (!*search) return TimestampOffset{};
+    auto found = (*search)->run(TimestampSearch::kNoLimits, nullptr);
+    if (!found) return std::unexpected(found.error());
+    if ((*found)->offset >= 0) return **found;
+    segment = (*search)->segment_base;
+  }
+}
+inline Result<TimestampOffset, proto::ErrorCode> max_timestamp(Log& log, const LogPosition& upper) {
+  auto search = log.search_max_timestamp(upper);
+  if (!search) return std::unexpected(search.error());
+  if (!*search) return TimestampOffset{};
+  auto found = (*search)->run(TimestampSearch::kNoLimits, nullptr);
+  if (!found) return std::unexpected(found.error());
+  return **found;
 }
 
 // One data directory with the partition "t-0". stop() and start() play a restart.

@@ -189,6 +189,8 @@ TEST(LogDir, Checkpoints) {
   auto parsed = parse_offset_checkpoint(text);
   ASSERT_TRUE(parsed.has_value());
   EXPECT_EQ(parsed->size(), 2u);
+  EXPECT_EQ(h.log_dir->log_starts().text, "0\n1\nt 0 10\n");
+  ASSERT_TRUE(h.log_dir->mark_clean_shutdown());
   EXPECT_EQ(read_all(h.dir / "data/log-start-offset-checkpoint"), "0\n1\nt 0 10\n");
   EXPECT_EQ(h.log_dir->checkpoint_of(h.id)->high_watermark, 20);
   h.log.reset();

@@ -102,7 +102,7 @@ class Model {
       expected = std::max(batch.base_offset, start_);
       break;
     }
-    auto found = h_.log->offset_for_timestamp(timestamp, h_.log->written_end());
+    auto found = test::offset_for_timestamp(*h_.log, timestamp, h_.log->written_end());
     ASSERT_TRUE(found.has_value());
     ASSERT_EQ(found->offset, expected) << timestamp;
     const Record* largest = nullptr;
@@ -110,7 +110,7 @@ class Model {
       if (batch.last_offset < start_) continue;
       if (largest == nullptr || batch.timestamp > largest->timestamp) largest = &batch;
     }
-    auto max = h_.log->max_timestamp(h_.log->written_end());
+    auto max = test::max_timestamp(*h_.log, h_.log->written_end());
     ASSERT_TRUE(max.has_value());
     if (largest != nullptr && largest->base_offset >= start_) {
       ASSERT_EQ(max->timestamp, largest->timestamp);

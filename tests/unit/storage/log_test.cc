@@ -236,16 +236,16 @@ TEST(Log, Timestamps) {
       for (int64_t record = 0; record < 36 && expected < 0; ++record) {
         if (1000 + 100 * (record / 3) + 10 * (record % 3) >= time) expected = record;
       }
-      auto found = h.log->offset_for_timestamp(time, end);
+      auto found = test::offset_for_timestamp(*h.log, time, end);
       ASSERT_TRUE(found.has_value());
       ASSERT_EQ(found->offset, expected) << time;
     }
-    EXPECT_EQ(h.log->max_timestamp(end)->offset, 35);
-    EXPECT_EQ(h.log->max_timestamp(end)->timestamp, 2120);
+    EXPECT_EQ(test::max_timestamp(*h.log, end)->offset, 35);
+    EXPECT_EQ(test::max_timestamp(*h.log, end)->timestamp, 2120);
     LogPosition upper = *h.log->position_of(6);
-    EXPECT_EQ(h.log->max_timestamp(upper)->offset, 5);
-    EXPECT_EQ(h.log->offset_for_timestamp(1200, upper)->offset, -1);
-    EXPECT_EQ(h.log->offset_for_timestamp(1105, upper)->offset, 4);
+    EXPECT_EQ(test::max_timestamp(*h.log, upper)->offset, 5);
+    EXPECT_EQ(test::offset_for_timestamp(*h.log, 1200, upper)->offset, -1);
+    EXPECT_EQ(test::offset_for_timestamp(*h.log, 1105, upper)->offset, 4);
   }
 }
 

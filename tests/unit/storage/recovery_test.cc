@@ -54,7 +54,7 @@ void expect_whole(Harness& h, int64_t records) {
     std::string bytes = h.read_bytes(offset, 1);
     ASSERT_GE(bytes.size(), proto::kBatchHeaderSize) << offset;
     EXPECT_EQ(proto::BatchView(as_bytes(bytes)).base_offset(), offset);
-    EXPECT_EQ(h.log->offset_for_timestamp(1'700'000'000'000 + offset, h.log->written_end())->offset, offset);
+    EXPECT_EQ(test::offset_for_timestamp(*h.log, 1'700'000'000'000 + offset, h.log->written_end())->offset, offset);
     EXPECT_EQ(h.log->epoch_of(offset), offset / 20);
   }
 }

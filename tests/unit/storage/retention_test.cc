@@ -1,6 +1,8 @@
 // What ages: retention by size and time, the log start, deletion in two steps.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "storage/log_deletion.h"
 #include "tests/unit/storage/harness.h"
 
@@ -96,6 +98,70 @@ TEST(Retention, ByTimeRollsTheActiveSegmentToo) {
   EXPECT_EQ(h.log->next_offset(), 11);
 }
 
+TEST(Retention, RecordsOfTheFutureStay) {
+  LogConfig config = two_a_segment();
+  config.retention_ms = 1000;
+  Harness h(config);
+  h.append({.value_bytes = 100, .timestamp = kBase + 3'600'000});
+  h.append({.value_bytes = 100, .timestamp = kBase});
+  h.append({.value_bytes = 100, .timestamp = kBase});
+  h.append({.value_bytes = 100, .timestamp = kBase});
+  h.settle();
+  EXPECT_EQ(h.log->apply_retention(kBase + 100'000, 4), 0) << "the first segment holds back the others";
+  EXPECT_EQ(h.log->apply_retention(kBase + 3'601'000, 4), 0) << "not older than retention.ms";
+  EXPECT_EQ(h.log->apply_retention(kBase + 3'601'001, 4), 2);
+}
+
+TEST(Retention, WithoutTimestampsTheFilesTimeCounts) {
+  LogConfig config = two_a_segment();
+  config.retention_ms = 1000;
+  Harness h(config);
+  for (int i = 0; i < 4; ++i) h.append({.value_bytes = 100, .timestamp = -1});
+  h.settle();
+  int64_t modified = *h.io.fs.modified_ms(h.partition("00000000000000000000.log"));
+  EXPECT_EQ(h.log->apply_retention(modified + 1000, 4), 0);
+  EXPECT_GT(h.log->apply_retention(modified + 2000, 4), 0);
+}
+
+TEST(Retention, ManySegmentsGoInSeveralCalls) {
+  LogConfig config = two_a_segment();
+  config.segment_bytes = 200;
+  config.retention_ms = 0;
+  Harness h(config);
+  for (int i = 0; i < 80; ++i) h.append({.value_bytes = 100, .timestamp = kBase});
+  h.settle();
+  int calls = 0, deleted = 0;
+  while (int more = h.log->apply_retention(kBase + 1000, 80)) {
+    EXPECT_LE(more, 32);
+    deleted += more;
+    ++calls;
+  }
+  EXPECT_EQ(deleted, 80);
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(h.log->log_start_offset(), 80);
+}
+
+TEST(Retention, SegmentsRollEarlierByAJitterOfTheirOwn) {
+  LogConfig config;
+  config.segment_ms = 100'000;
+  config.segment_jitter_ms = 50'000;
+  Harness h(config);
+  std::set<int64_t> ages;
+  int64_t began = kBase;
+  h.append({.timestamp = began});
+  for (int64_t time = kBase; ages.size() < 4; time += 500) {
+    int64_t before = h.log->written_end().segment_base;
+    h.append({.timestamp = time});
+    h.settle();
+    if (h.log->written_end().segment_base == before) continue;
+    ages.insert(time - began);
+    began = time;
+    ASSERT_LT(time, kBase + 10'000'000) << "all the same";
+  }
+  EXPECT_GT(*ages.begin(), 50'000);
+  EXPECT_LE(*ages.rbegin(), 100'500);
+}
+
 TEST(Retention, OnlyWithTheDeletePolicy) {
   LogConfig config = two_a_segment();
   config.retention_ms = 0;
@@ -115,7 +181,7 @@ TEST(Retention, LogStartOffset) {
   EXPECT_EQ(h.log->log_start_offset(), 5) << "never goes back";
   EXPECT_EQ(h.log->apply_retention(kBase, 10), 2) << "whole segments below it";
   EXPECT_EQ(h.log->log_start_offset(), 5);
-  EXPECT_EQ(h.log->offset_for_timestamp(0, h.log->written_end())->offset, 5);
+  EXPECT_EQ(test::offset_for_timestamp(*h.log, 0, h.log->written_end())->offset, 5);
   h.restart();
   EXPECT_EQ(h.log->log_start_offset(), 5);
   EXPECT_EQ(h.log_dir->checkpoint_of(h.id)->log_start_offset, 5);
