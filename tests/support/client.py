@@ -22,8 +22,8 @@ class Client:
     groups = True
     # False: the broker's clock stamps what it writes.
     sets_timestamps = True
-    # True: it gives no way to tell an empty key, value or header value from null.
-    reads_empty_as_null = False
+    # False: when it reads, an empty key, value or header value and null look the same.
+    tells_empty_from_null = True
     # What it keeps of the order of headers and of repeated names (records.py has the forms).
     headers = "list"
     reads_null_headers = True

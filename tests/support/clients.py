@@ -53,11 +53,15 @@ _CLIENTS = (
     _node("kafkajs", headers="grouped", unable=[records.NULL_HEADER]),
     _node("platformatic", missing={"zstd": "its codec is Node's own, which came with Node 22.15"},
           unreadable={"snappy": "its decoder does not know the framing that Java and others put around it"}),
+    Program("node_rdkafka", lambda bootstrap: [
+        "node", installs.node_programs("node_rdkafka") / "node_rdkafka.js", bootstrap], long=True,
+        tells_empty_from_null=False,
+        unable=[records.NULL_HEADER, records.BINARY_HEADER, records.EMPTY_FIELD]),
     _rust("rdkafka"),
     _rust("rskafka", groups=False, reads_null_headers=False, headers="map",
           unable=[records.NULL_HEADER]),
     _go("franz"),
     _go("sarama"),
-    _go("kafka_go", reads_empty_as_null=True),
+    _go("kafka_go", tells_empty_from_null=False),
 )
 ALL = {client.name: client for client in _CLIENTS}

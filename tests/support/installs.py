@@ -62,14 +62,15 @@ def rust_binaries():
 
 
 @functools.cache
-def node_programs():
-    """The folder with the programs of clients/node and the packages of their lock file."""
-    folder = _CLIENTS / "node"
-    sources = _files(folder, "*.js*")
+def node_programs(name="node"):
+    """A copy of clients/node or clients/node_rdkafka with the packages of its lock file."""
+    sources = _files(_CLIENTS / name, "*.js*")
+    if name != "node":
+        sources.append(_CLIENTS / "node" / "jobs.js")
 
     def build(entry):
         for source in sources:
             shutil.copy(source, entry)
-        cache.fetch(["npm", "ci", "--no-progress", "--no-fund", "--no-audit"], entry, 600)
+        cache.fetch(["npm", "ci", "--no-progress", "--no-fund", "--no-audit"], entry, 1800)
 
-    return cache.entry("node-clients", sources, build)
+    return cache.entry(f"{name}-clients", sources, build)

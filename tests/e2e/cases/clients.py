@@ -17,6 +17,8 @@ def write_and_resume(context, client):
     for shape in client.unable:
         context.note(f"{client.name} cannot write {shape}")
     topics = _written(context, client)
+    if not client.tells_empty_from_null:
+        context.note(f"{client.name} does not tell empty from null when it reads")
     if client.headers != "list":
         context.note(f"{client.name} keeps headers as {client.headers}")
     if not client.groups:

@@ -34,7 +34,8 @@ def read(bootstrap, job):
     with open(job["file"], "w") as out:
         while taken < job["count"]:
             deadline.check(taken, job["count"])
-            for where, batch in consumer.poll(200, max_records=job["count"] - taken).items():
+            # Version 3.0.12 loses its assignment when a poll ends between SyncGroup and its answer.
+            for where, batch in consumer.poll(10_000, max_records=job["count"] - taken).items():
                 for record in batch:
                     taken += 1
                     jobs.dump(out, record.topic, record.partition, record.offset, record.key,
