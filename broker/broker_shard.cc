@@ -29,9 +29,10 @@ BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
                          storage::LogDir& its_log_dir,
                          const std::vector<std::unique_ptr<BrokerShard>>& peers)
     : shard(its_shard),
-      config(its_config),
+      config(config_),
       log_dir(its_log_dir),
       storage(its_shard, segment_descriptors(its_shard.count())),
+      config_(its_config),
       peers_(peers) {
   partitions = std::make_unique<PartitionSet>(*this);
   sessions = std::make_unique<FetchSessions>(
@@ -44,5 +45,11 @@ BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
 }
 
 BrokerShard::~BrokerShard() = default;
+
+void BrokerShard::use_catalog(std::shared_ptr<const CatalogSnapshot> newest) {
+  bool same = catalog != nullptr && catalog->broker_config() == newest->broker_config();
+  if (!same) config_ = *newest->broker_config();
+  catalog = std::move(newest);
+}
 
 }  // namespace pelton::broker

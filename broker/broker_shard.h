@@ -47,6 +47,7 @@ struct ShardCounters {
 
 struct BrokerShard {
   Shard& shard;
+  // This shard's own copy of the newest configuration; changes in use_catalog(), between two turns' work.
   const BrokerConfig& config;
   storage::LogDir& log_dir;
   storage::ShardStorage storage;
@@ -72,8 +73,11 @@ struct BrokerShard {
   ~BrokerShard();
 
   const BrokerShard& peer(ShardId id) const { return *peers_[id]; }
+  // Shows handlers of this shard what `newest` says, its configuration of the broker too.
+  void use_catalog(std::shared_ptr<const CatalogSnapshot> newest);
 
  private:
+  BrokerConfig config_;
   const std::vector<std::unique_ptr<BrokerShard>>& peers_;
 };
 

@@ -88,7 +88,7 @@ Result<void, std::string> Server::load_partitions(const Options& options) {
   auto load = [&](size_t id) {
     BrokerShard& here = *broker_shards_[id];
     results[id] = here.partitions->apply(snapshot);
-    here.catalog = snapshot;
+    here.use_catalog(snapshot);
   };
   for (size_t id = 1; id < broker_shards_.size(); ++id) {
     if (options.load_in_threads) {

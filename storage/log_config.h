@@ -41,6 +41,7 @@ struct LogConfig {
   int64_t producer_id_expiration_ms = 86'400'000;
 
   bool synced() const { return flush_messages == 1; }
+  friend bool operator==(const LogConfig&, const LogConfig&) = default;
 };
 
 }  // namespace pelton::storage

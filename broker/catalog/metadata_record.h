@@ -41,6 +41,10 @@ class MetadataRecords {
     ends_.push_back(bytes_.size());
   }
 
+  void add_all(const MetadataRecords& others) {
+    for (size_t i = 0; i < others.count(); ++i) add_value(others.value(i));
+  }
+
   void clear() {
     bytes_.clear();
     ends_.clear();

@@ -7,14 +7,15 @@
 #include "broker/catalog/internal_topics.h"
 #include "broker/catalog/placement.h"
 #include "broker/catalog/replay_records.h"
+#include "broker/config/dynamic_config.h"
 #include "broker/config/topic_keys.h"
 #include "proto/batch.h"
 #include "proto/messages/metadata_records.h"
+#include "reactor/base/log.h"
 
 namespace pelton::broker {
 namespace {
 
-constexpr int8_t kTopicResource = 2;
 // Records of one metadata transaction that are kept until its end.
 constexpr size_t kMaxTransactionRecords = 1'000'000;
 
@@ -29,8 +30,11 @@ std::unexpected<std::string> at(int64_t offset, std::string_view what) {
 
 }  // namespace
 
-CatalogReplay::CatalogReplay(int shards, const storage::LogConfig& defaults)
-    : shards_(shards), defaults_(defaults), arena_(proto::Arena::limit_for(0)) {
+CatalogReplay::CatalogReplay(int shards, const BrokerConfig& config)
+    : shards_(shards),
+      from_files_(config),
+      broker_config_(std::make_shared<BrokerConfig>(config)),
+      arena_(proto::Arena::limit_for(0)) {
   CHECK(shards > 0);
 }
 
@@ -123,10 +127,38 @@ CatalogReplay::Outcome CatalogReplay::check_complete() const {
   return {};
 }
 
+const ConfigTexts& CatalogReplay::config(ConfigResourceType type, const std::string& name) const {
+  static const ConfigTexts kNone;
+  auto found = configs_.find({type, name});
+  return found == configs_.end() ? kNone : found->second;
+}
+
+std::shared_ptr<const BrokerConfig> CatalogReplay::broker_config(
+    std::vector<std::string>* left_out) const {
+  if (!broker_config_changed_) return broker_config_;
+  return std::make_shared<BrokerConfig>(
+      with_dynamic(from_files_, config(ConfigResourceType::kBroker, ""),
+                   config(ConfigResourceType::kBroker, std::to_string(from_files_.node_id)), left_out));
+}
+
+void CatalogReplay::use_broker_config() {
+  if (!broker_config_changed_) return;
+  std::vector<std::string> left_out;
+  std::shared_ptr<const BrokerConfig> before = broker_config_;
+  broker_config_ = broker_config(&left_out);
+  broker_config_changed_ = false;
+  for (const std::string& why : left_out) log_warn("{}", why);
+  if (broker_config_->log_defaults == before->log_defaults) return;
+  for (const auto& [name, topic] : topics_) {
+    if (!(topic_log_config(broker_config_->log_defaults, topic->config) == topic->log_config)) {
+      change(topic->id);
+    }
+  }
+}
+
 void CatalogReplay::refresh(TopicInfo& topic) const {
-  auto config = configs_.find({kTopicResource, topic.name});
-  topic.config = config == configs_.end() ? std::map<std::string, std::string>() : config->second;
-  topic.log_config = topic_log_config(defaults_, topic.config);
+  topic.config = config(ConfigResourceType::kTopic, topic.name);
+  topic.log_config = topic_log_config(broker_config_->log_defaults, topic.config);
   topic.internal = is_internal_topic(topic.name);
   for (PartitionInfo& partition : topic.partitions) {
     partition.shard = shard_of(topic.name, partition.index, shards_);
@@ -134,6 +166,7 @@ void CatalogReplay::refresh(TopicInfo& topic) const {
 }
 
 std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
+  use_broker_config();
   for (Uuid id : changed_) {
     if (auto name = names_.find(id); name != names_.end()) refresh(*topics_.find(name->second)->second);
   }
@@ -144,6 +177,15 @@ std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
     snapshot->by_id_.emplace(topic->id, topic);
   }
   snapshot->features_ = features_;
+  snapshot->broker_config_ = broker_config_;
+  if (shown_configs_ == nullptr) {
+    auto shown = std::make_shared<ResourceConfigs>();
+    for (const auto& [resource, texts] : configs_) {
+      if (resource.first != ConfigResourceType::kTopic) shown->emplace_hint(shown->end(), resource, texts);
+    }
+    shown_configs_ = std::move(shown);
+  }
+  snapshot->configs_ = shown_configs_;
   snapshot->end_offset_ = end_offset_;
   return snapshot;
 }

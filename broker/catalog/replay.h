@@ -17,9 +17,10 @@
 
 #include "broker/catalog/metadata_record.h"
 #include "broker/catalog/snapshot.h"
+#include "broker/config/broker_config.h"
+#include "broker/config/config_resource.h"
 #include "proto/arena.h"
 #include "reactor/base/result.h"
-#include "storage/log_config.h"
 
 namespace pelton::broker {
 
@@ -37,8 +38,8 @@ class CatalogReplay {
  public:
   using Outcome = Result<void, std::string>;
 
-  // shards: how many this process has, for placement. defaults: the broker's, under a topic's overrides.
-  CatalogReplay(int shards, const storage::LogConfig& defaults);
+  // shards: how many this process has, for placement. config: the broker's, from its files.
+  CatalogReplay(int shards, const BrokerConfig& config);
   ~CatalogReplay();
 
   // Applies one batch of the log or of a checkpoint. Control batches are passed over; the records of an
@@ -58,6 +59,12 @@ class CatalogReplay {
   }
   const std::map<std::string, int16_t, std::less<>>& features() const { return features_; }
   const BrokerRegistration* broker(int32_t id) const;
+  // What the resource sets itself.
+  const ConfigTexts& config(ConfigResourceType type, const std::string& name) const;
+  const ResourceConfigs& configs() const { return configs_; }
+  // The broker's configuration with the dynamic values that were replayed.
+  // `left_out`: gets a sentence for each that is passed over.
+  std::shared_ptr<const BrokerConfig> broker_config(std::vector<std::string>* left_out = nullptr) const;
   int64_t next_producer_id() const { return next_producer_id_; }
   // The offset after the last record, and the highest leader epoch of a batch.
   int64_t end_offset() const { return end_offset_; }
@@ -72,15 +79,19 @@ class CatalogReplay {
   // The topic, to be changed: a copy when a snapshot holds the old one. nullptr: there is none.
   TopicInfo* change(Uuid topic);
   Outcome apply_frame(const MetadataFrame& frame, int64_t offset);
+  // A broker's configuration changed: the topics whose log runs differently now count as changed.
+  void use_broker_config();
   void refresh(TopicInfo& topic) const;
 
   int shards_;
-  storage::LogConfig defaults_;
+  BrokerConfig from_files_;
+  std::shared_ptr<const BrokerConfig> broker_config_;
+  bool broker_config_changed_ = false;
   std::map<std::string, std::shared_ptr<TopicInfo>, std::less<>> topics_;
   std::map<Uuid, std::string> names_;
   std::set<Uuid> changed_;  // since the last snapshot: no snapshot holds these
-  // (resource type, resource name) -> overrides
-  std::map<std::pair<int8_t, std::string>, std::map<std::string, std::string>> configs_;
+  ResourceConfigs configs_;
+  std::shared_ptr<const ResourceConfigs> shown_configs_;  // of the last snapshot; null: changed since
   std::map<std::string, int16_t, std::less<>> features_;
   std::map<int32_t, BrokerRegistration> brokers_;
   int64_t next_producer_id_ = 0;

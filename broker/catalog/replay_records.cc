@@ -15,7 +15,6 @@ using Outcome = Result<void, std::string>;
 
 namespace {
 
-constexpr int8_t kTopicResource = 2;
 constexpr int32_t kNoLeaderChange = -2;
 
 std::vector<int32_t> ids(std::span<const proto::BrokerId> brokers) {
@@ -97,7 +96,7 @@ struct RecordAppliers {
   static Outcome apply(CatalogReplay& replay, const proto::RemoveTopicRecord& record) {
     auto name = replay.names_.find(record.topic_id);
     if (name == replay.names_.end()) return no_topic(record.topic_id);
-    replay.configs_.erase({kTopicResource, name->second});
+    replay.configs_.erase({ConfigResourceType::kTopic, name->second});
     replay.topics_.erase(name->second);
     replay.changed_.erase(record.topic_id);
     replay.names_.erase(name);
@@ -105,16 +104,20 @@ struct RecordAppliers {
   }
 
   static Outcome apply(CatalogReplay& replay, const proto::ConfigRecord& record) {
-    std::pair<int8_t, std::string> resource(record.resource_type, record.resource_name);
-    auto& overrides = replay.configs_[resource];
+    ConfigResource resource(static_cast<ConfigResourceType>(record.resource_type), record.resource_name);
+    ConfigTexts& overrides = replay.configs_[resource];
     if (record.value) {
       overrides[std::string(record.name)] = *record.value;
     } else {
       overrides.erase(std::string(record.name));
     }
     if (overrides.empty()) replay.configs_.erase(resource);
-    if (record.resource_type != kTopicResource) return {};
-    if (const TopicInfo* topic = replay.find(record.resource_name)) replay.change(topic->id);
+    if (resource.first == ConfigResourceType::kTopic) {
+      if (const TopicInfo* topic = replay.find(record.resource_name)) replay.change(topic->id);
+      return {};
+    }
+    replay.shown_configs_.reset();
+    if (resource.first == ConfigResourceType::kBroker) replay.broker_config_changed_ = true;
     return {};
   }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "broker/config/broker_config.h"
+#include "broker/config/config_resource.h"
 #include "reactor/base/uuid.h"
 #include "reactor/shard.h"
 #include "storage/log_config.h"
@@ -31,7 +33,7 @@ struct TopicInfo {
   Uuid id;
   bool internal = false;         // __consumer_offsets, __transaction_state, ...
   std::vector<PartitionInfo> partitions;              // by index
-  std::map<std::string, std::string> config;          // overrides set on the topic
+  ConfigTexts config;                                 // overrides set on the topic
   storage::LogConfig log_config;                      // overrides over the broker's defaults
 };
 
@@ -46,6 +48,10 @@ class CatalogSnapshot {
   }
   // Finalized feature levels as the log says, whatever this broker can do with them.
   const std::map<std::string, int16_t, std::less<>>& features() const { return features_; }
+  // The broker's configuration with what is dynamic in it; never null.
+  const std::shared_ptr<const BrokerConfig>& broker_config() const { return broker_config_; }
+  // What resources other than topics set themselves; never null.
+  const std::shared_ptr<const ResourceConfigs>& configs() const { return configs_; }
   // The offset after the last metadata record in it.
   int64_t end_offset() const { return end_offset_; }
 
@@ -54,6 +60,8 @@ class CatalogSnapshot {
   std::map<std::string, std::shared_ptr<const TopicInfo>, std::less<>> by_name_;
   std::map<Uuid, std::shared_ptr<const TopicInfo>> by_id_;
   std::map<std::string, int16_t, std::less<>> features_;
+  std::shared_ptr<const BrokerConfig> broker_config_;
+  std::shared_ptr<const ResourceConfigs> configs_;
   int64_t end_offset_ = 0;
 };
 

@@ -13,10 +13,6 @@ namespace {
 
 using proto::ErrorCode;
 
-TopicOutcome refuse(ErrorCode error, std::string message) {
-  return {.error = error, .message = std::move(message), .id = {}, .config = {}};
-}
-
 // '.' and '_' look the same in metric names, so Kafka lets only one of two such names exist.
 bool collides(std::string_view a, std::string_view b) {
   return a != b && std::ranges::equal(a, b, [](char x, char y) {
@@ -49,25 +45,25 @@ std::string check_brokers(const std::vector<int32_t>& brokers, int32_t node_id, 
 // Fills partitions and replication factor from the manual assignment.
 TopicOutcome take_assignments(const NewTopic& topic, const ReplicaHome& home) {
   if (topic.replication_factor != -1) {
-    return refuse(ErrorCode::kInvalidRequest,
-                  "with a manual assignment the replication factor must be -1");
+    return refuse_topic(ErrorCode::kInvalidRequest,
+                        "with a manual assignment the replication factor must be -1");
   }
   if (topic.partitions != -1) {
-    return refuse(ErrorCode::kInvalidRequest,
-                  "with a manual assignment the number of partitions must be -1");
+    return refuse_topic(ErrorCode::kInvalidRequest,
+                        "with a manual assignment the number of partitions must be -1");
   }
   std::set<int32_t> indexes;
   for (const ManualAssignment& assignment : topic.assignments) {
     if (!indexes.insert(assignment.partition).second) {
-      return refuse(ErrorCode::kInvalidReplicaAssignment,
-                    fmt::format("partition {} is assigned more than once", assignment.partition));
+      return refuse_topic(ErrorCode::kInvalidReplicaAssignment,
+                          fmt::format("partition {} is assigned more than once", assignment.partition));
     }
     std::string wrong = check_brokers(assignment.brokers, home.node_id, assignment.partition);
-    if (!wrong.empty()) return refuse(ErrorCode::kInvalidReplicaAssignment, std::move(wrong));
+    if (!wrong.empty()) return refuse_topic(ErrorCode::kInvalidReplicaAssignment, std::move(wrong));
   }
   if (*indexes.begin() != 0 || *indexes.rbegin() != static_cast<int32_t>(indexes.size()) - 1) {
-    return refuse(ErrorCode::kInvalidReplicaAssignment,
-                  "partitions must be numbered from 0 without a gap");
+    return refuse_topic(ErrorCode::kInvalidReplicaAssignment,
+                        "partitions must be numbered from 0 without a gap");
   }
   TopicOutcome outcome;
   outcome.partitions = static_cast<int32_t>(indexes.size());
@@ -77,17 +73,17 @@ TopicOutcome take_assignments(const NewTopic& topic, const ReplicaHome& home) {
 
 TopicOutcome take_counts(const NewTopic& topic, const BrokerConfig& defaults) {
   if (topic.replication_factor < -1 || topic.replication_factor == 0) {
-    return refuse(ErrorCode::kInvalidReplicationFactor,
-                  "the replication factor must be larger than 0, or -1 for the default");
+    return refuse_topic(ErrorCode::kInvalidReplicationFactor,
+                        "the replication factor must be larger than 0, or -1 for the default");
   }
   if (topic.partitions < -1 || topic.partitions == 0) {
-    return refuse(ErrorCode::kInvalidPartitions,
-                  "the number of partitions must be larger than 0, or -1 for the default");
+    return refuse_topic(ErrorCode::kInvalidPartitions,
+                        "the number of partitions must be larger than 0, or -1 for the default");
   }
   if (topic.replication_factor > 1) {
-    return refuse(ErrorCode::kInvalidReplicationFactor,
-                  fmt::format("replication factor {} cannot be reached: 1 broker is registered",
-                              topic.replication_factor));
+    return refuse_topic(ErrorCode::kInvalidReplicationFactor,
+                        fmt::format("replication factor {} cannot be reached: 1 broker is registered",
+                                    topic.replication_factor));
   }
   TopicOutcome outcome;
   outcome.partitions = topic.partitions == -1 ? defaults.num_partitions : topic.partitions;
@@ -125,6 +121,13 @@ void add_partitions(const ReplicaHome& home, Uuid topic, int32_t first, int32_t 
 }
 
 }  // namespace
+
+TopicOutcome refuse_topic(ErrorCode error, std::string message) {
+  TopicOutcome outcome;
+  outcome.error = error;
+  outcome.message = std::move(message);
+  return outcome;
+}
 
 ReplicaHome replica_home(const BrokerShard& here) {
   return {.node_id = here.config.node_id, .directory = here.log_dir.directory_id()};
@@ -171,34 +174,35 @@ TopicOutcome plan_create_topic(const CatalogReplay& state, const BrokerConfig& d
                                const ReplicaHome& home, const NewTopic& topic, Uuid id,
                                MetadataRecords& records) {
   if (std::string wrong = check_topic_name(topic.name); !wrong.empty()) {
-    return refuse(ErrorCode::kInvalidTopicException, std::move(wrong));
+    return refuse_topic(ErrorCode::kInvalidTopicException, std::move(wrong));
   }
   if (const TopicInfo* other = colliding_topic(state, topic.name)) {
-    return refuse(ErrorCode::kInvalidTopicException,
-                  fmt::format("topic {} collides with topic {}", topic.name, other->name));
+    return refuse_topic(ErrorCode::kInvalidTopicException,
+                        fmt::format("topic {} collides with topic {}", topic.name, other->name));
   }
   if (state.find(topic.name) != nullptr) {
-    return refuse(ErrorCode::kTopicAlreadyExists, fmt::format("topic {} exists", topic.name));
+    return refuse_topic(ErrorCode::kTopicAlreadyExists, fmt::format("topic {} exists", topic.name));
   }
   TopicOverrides overrides;
   if (std::string wrong = take_configs(topic, overrides); !wrong.empty()) {
-    return refuse(ErrorCode::kInvalidConfig, std::move(wrong));
+    return refuse_topic(ErrorCode::kInvalidConfig, std::move(wrong));
   }
   TopicOutcome outcome =
       topic.assignments.empty() ? take_counts(topic, defaults) : take_assignments(topic, home);
   if (outcome.error != ErrorCode::kNone) return outcome;
   if (outcome.partitions > kMaxPartitionsPerRequest) {
-    return refuse(ErrorCode::kPolicyViolation,
-                  fmt::format("a request adds at most {} partitions", kMaxPartitionsPerRequest));
+    return refuse_topic(ErrorCode::kPolicyViolation,
+                        fmt::format("a request adds at most {} partitions", kMaxPartitionsPerRequest));
   }
   outcome.id = id;
+  outcome.added_partitions = outcome.partitions;
   outcome.config = std::move(overrides);
 
   records.add(proto::TopicRecord{.name = topic.name, .topic_id = id});
-  constexpr int8_t kTopicResource = 2;
   for (const auto& [name, value] : outcome.config) {
     records.add(proto::ConfigRecord{
-        .resource_type = kTopicResource, .resource_name = topic.name, .name = name, .value = value});
+        .resource_type = static_cast<int8_t>(ConfigResourceType::kTopic), .resource_name = topic.name,
+        .name = name, .value = value});
   }
   add_partitions(home, id, 0, outcome.partitions, partition_record_version(state), records);
   return outcome;
@@ -209,42 +213,46 @@ TopicOutcome plan_create_partitions(
     const std::optional<std::vector<std::vector<int32_t>>>& assignments, MetadataRecords& records) {
   const TopicInfo* topic = state.find(name);
   if (topic == nullptr) {
-    return refuse(ErrorCode::kUnknownTopicOrPartition, fmt::format("there is no topic {}", name));
+    return refuse_topic(ErrorCode::kUnknownTopicOrPartition, fmt::format("there is no topic {}", name));
   }
   auto current = static_cast<int32_t>(topic->partitions.size());
   if (count <= current) {
-    return refuse(ErrorCode::kInvalidPartitions,
-                  fmt::format("topic {} has {} partitions; {} would not be an increase", name, current,
-                              count));
+    return refuse_topic(ErrorCode::kInvalidPartitions,
+                        fmt::format("topic {} has {} partitions; {} would not be an increase", name, current,
+                                    count));
   }
   if (topic->internal) {
-    return refuse(ErrorCode::kInvalidRequest,
-                  "the number of an internal topic's partitions says where its records belong");
+    return refuse_topic(ErrorCode::kInvalidRequest,
+                        "the number of an internal topic's partitions says where its records belong");
   }
   if (int64_t{count} - current > kMaxPartitionsPerRequest) {
-    return refuse(ErrorCode::kPolicyViolation,
-                  fmt::format("a request adds at most {} partitions", kMaxPartitionsPerRequest));
+    return refuse_topic(ErrorCode::kPolicyViolation,
+                        fmt::format("a request adds at most {} partitions", kMaxPartitionsPerRequest));
   }
   if (assignments) {
     if (assignments->size() != static_cast<size_t>(count - current)) {
-      return refuse(ErrorCode::kInvalidReplicaAssignment,
-                    fmt::format("{} partitions are added, but {} are assigned", count - current,
-                                assignments->size()));
+      return refuse_topic(ErrorCode::kInvalidReplicaAssignment,
+                          fmt::format("{} partitions are added, but {} are assigned", count - current,
+                                      assignments->size()));
     }
     for (size_t i = 0; i < assignments->size(); ++i) {
       std::string wrong =
           check_brokers((*assignments)[i], home.node_id, current + static_cast<int32_t>(i));
-      if (!wrong.empty()) return refuse(ErrorCode::kInvalidReplicaAssignment, std::move(wrong));
+      if (!wrong.empty()) return refuse_topic(ErrorCode::kInvalidReplicaAssignment, std::move(wrong));
     }
   }
   add_partitions(home, topic->id, current, count, partition_record_version(state), records);
-  return {.error = ErrorCode::kNone, .message = {}, .id = topic->id, .partitions = count,
-          .replication_factor = 1, .config = {}};
+  TopicOutcome outcome;
+  outcome.id = topic->id;
+  outcome.partitions = count;
+  outcome.added_partitions = count - current;
+  outcome.replication_factor = 1;
+  return outcome;
 }
 
 TopicOutcome plan_delete_topic(const TopicInfo& topic, MetadataRecords& records) {
   if (topic.internal) {
-    return refuse(ErrorCode::kInvalidRequest, "the broker keeps its own state in this topic");
+    return refuse_topic(ErrorCode::kInvalidRequest, "the broker keeps its own state in this topic");
   }
   records.add(proto::RemoveTopicRecord{.topic_id = topic.id});
   TopicOutcome outcome;

@@ -47,9 +47,12 @@ struct TopicOutcome {
   std::string message;  // empty without an error
   Uuid id;
   int32_t partitions = -1;
+  int32_t added_partitions = 0;
   int16_t replication_factor = -1;
   TopicOverrides config;
 };
+
+TopicOutcome refuse_topic(proto::ErrorCode error, std::string message);
 
 TopicOutcome plan_create_topic(const CatalogReplay& state, const BrokerConfig& defaults,
                                const ReplicaHome& home, const NewTopic& topic, Uuid id,

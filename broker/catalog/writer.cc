@@ -51,7 +51,7 @@ class CatalogWriter::ProducerIdBlock final : public CatalogChange {
 };
 
 CatalogWriter::CatalogWriter(BrokerShard& here) : here_(here) {
-  replay_ = std::make_unique<CatalogReplay>(here.shard.count(), here.config.log_defaults);
+  replay_ = std::make_unique<CatalogReplay>(here.shard.count(), here.config);
   commit_.owner = this;
   commit_.done = [](void* self, ErrorCode error) {
     static_cast<CatalogWriter*>(self)->on_committed(error);
@@ -222,7 +222,7 @@ void CatalogWriter::publish() {
 
 void CatalogWriter::Publication::on_shard(Shard& there) {
   auto& broker = there.context<BrokerShard>();
-  broker.catalog = std::move(snapshot);
+  broker.use_catalog(std::move(snapshot));
   auto applied = broker.partitions->apply(broker.catalog);
   broker.groups->on_catalog_applied(broker);
   failed = !applied;

@@ -1,13 +1,13 @@
 // BrokerConfig: the broker's configuration, checked and typed. Built once at start from the table of
-// keys (config/keys.h) and the three sources: server.properties, KAFKA_* environment, --override.
-// Immutable afterwards; every shard reads it.
+// keys (config/keys.h) and the three sources: server.properties, KAFKA_* environment, --override; made anew
+// when dynamic configuration changes (config/dynamic_config.h). Every shard has its own copy of the newest.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "broker/config/config_layers.h"
 #include "reactor/io.h"
 #include "storage/log_config.h"
 
@@ -33,7 +33,6 @@ struct BrokerConfig {
 
   // topics
   int32_t num_partitions = 1;
-  int16_t default_replication_factor = 1;
   bool auto_create_topics = true;
   bool delete_topic_enable = true;
   storage::LogConfig log_defaults;              // log.* and message.* of the broker
@@ -68,8 +67,8 @@ struct BrokerConfig {
   int64_t groups_max_bytes = -1;                // pelton.groups.max.bytes; -1 = a share of the machine's memory
   std::string send_path = "auto";               // pelton.fetch.send.path: auto, sendfile, splice, copy
 
-  // Acting keys that a source sets, with the text given: what DescribeConfigs tells apart from defaults.
-  std::map<std::string, std::string, std::less<>> given;
+  // The texts behind all this, and those of keys that do nothing: what DescribeConfigs tells.
+  ConfigLayers layers;
 };
 
 }  // namespace pelton::broker

@@ -1,82 +1,227 @@
 #include "broker/config/describe.h"
 
+#include <algorithm>
+#include <set>
+
+#include "broker/config/client_metrics_keys.h"
+#include "broker/config/group_keys.h"
 #include "broker/config/keys.h"
 
 namespace pelton::broker {
 namespace {
 
-void add_given(const BrokerConfig& broker, std::string_view key, std::vector<ConfigSynonym>& synonyms) {
-  auto given = broker.given.find(key);
-  if (given != broker.given.end()) {
-    synonyms.push_back({key, given->second, ConfigSource::kStaticBroker});
-  }
+using Synonyms = std::vector<ConfigSynonym>;
+
+std::optional<std::string> normal(const ConfigKey& key, std::string_view text) {
+  auto value = parse_value(key.rule, text);
+  return value ? normal_text(key.rule.type, *value) : std::string(text);
 }
 
-void add_default(std::string_view key, std::vector<ConfigSynonym>& synonyms) {
-  const BrokerKey* known = find_broker_key(key);
-  if (known != nullptr && !known->null_default) {
-    synonyms.push_back({key, std::string(known->default_value), ConfigSource::kDefault});
-  }
+std::optional<std::string> default_text(const ConfigKey& key) {
+  if (!key.default_value) return std::nullopt;
+  return normal(key, *key.default_value);
 }
 
-std::vector<std::string_view> names(std::string_view list) {
-  std::vector<std::string_view> result;
-  while (!list.empty()) {
-    size_t comma = list.find(',');
-    result.push_back(list.substr(0, comma));
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-  }
-  return result;
+// "listener.name.x.key" may be given by `key` too.
+std::vector<std::string_view> broker_spellings(std::string_view name) {
+  std::string_view base = without_listener(name);
+  if (base != name) return {name, base};
+  return spellings_of(name);
 }
 
-DescribedConfig describe_topic_key(const TopicKey& key, const BrokerConfig& broker,
-                                   const TopicOverrides& overrides) {
+// All that says something about the setting, the strongest first; from the first that has the name itself on.
+Synonyms broker_synonyms(const BrokerConfig& broker, std::string_view name, bool sensitive) {
+  std::vector<std::string_view> spellings = broker_spellings(name);
+  Synonyms all;
+  auto add_layer = [&](const ConfigTexts& layer, ConfigSource source) {
+    for (std::string_view spelling : spellings) {
+      auto found = layer.find(spelling);
+      if (found == layer.end()) continue;
+      std::optional<std::string> value;
+      if (!sensitive) value = found->second;
+      all.push_back({spelling, std::move(value), source});
+    }
+  };
+  add_layer(broker.layers.dynamic_broker, ConfigSource::kDynamicBroker);
+  add_layer(broker.layers.dynamic_default, ConfigSource::kDynamicDefaultBroker);
+  add_layer(broker.layers.from_files, ConfigSource::kStaticBroker);
+  for (std::string_view spelling : spellings) {
+    const BrokerKey* key = find_broker_key(spelling);
+    if (key == nullptr || !key->default_value) continue;
+    std::optional<std::string> value;
+    if (!sensitive) value = default_text(*key);
+    all.push_back({spelling, std::move(value), ConfigSource::kDefault});
+  }
+  auto first = std::ranges::find(all, name, &ConfigSynonym::name);
+  return {std::make_move_iterator(first), std::make_move_iterator(all.end())};
+}
+
+DescribedConfig describe_key(const ConfigKey& key) {
   DescribedConfig config;
   config.name = key.name;
   config.type = key.rule.type;
-  config.documentation = key.documentation;
-  config.value = key.acts() ? key.get(broker.log_defaults) : std::string(key.default_value);
-  auto overridden = overrides.find(std::string(key.name));
-  if (overridden != overrides.end()) {
-    config.value = overridden->second;
-    config.synonyms.push_back({key.name, overridden->second, ConfigSource::kDynamicTopic});
-  }
-  std::vector<std::string_view> broker_keys = names(key.synonyms);
-  for (std::string_view name : broker_keys) add_given(broker, name, config.synonyms);
-  if (!config.synonyms.empty()) config.source = config.synonyms.front().source;
-  // Kafka tells a default by the key's first synonym only.
-  if (!broker_keys.empty()) add_default(broker_keys.front(), config.synonyms);
+  config.sensitive = key.sensitive();
+  config.documentation = key.text();
   return config;
 }
 
+// The strongest synonym says where the value comes from.
+void add_synonyms(DescribedConfig& config, Synonyms synonyms) {
+  if (!synonyms.empty()) config.source = synonyms.front().source;
+  config.synonyms = std::move(synonyms);
+}
+
+// The value of a broker key, as it holds.
+std::optional<std::string> broker_value(const BrokerConfig& broker, const BrokerKey& key) {
+  if (key.sensitive()) return std::nullopt;
+  const std::string* text = text_of(broker.layers, key.name);
+  return text != nullptr ? normal(key, *text) : default_text(key);
+}
+
+DescribedConfig describe_broker_key(const BrokerConfig& broker, std::string_view name) {
+  DescribedConfig config;
+  const BrokerKey* key = find_broker_key(name);
+  if (key != nullptr) {
+    config = describe_key(*key);
+    config.value = broker_value(broker, *key);
+    config.read_only = key->mode == UpdateMode::kReadOnly;
+  } else {
+    // Nobody knows whether it is a secret.
+    config.sensitive = config.read_only = true;
+    if (const BrokerKey* base = find_broker_key(without_listener(name))) {
+      config.type = base->rule.type;
+      config.sensitive = base->sensitive();
+      config.read_only = base->mode == UpdateMode::kReadOnly;
+      config.documentation = base->text();
+      if (!config.sensitive) config.value = *text_of(broker.layers, name);
+    }
+  }
+  config.name = name;
+  add_synonyms(config, broker_synonyms(broker, name, config.sensitive));
+  return config;
+}
+
+// A topic's default: what the broker says, in the topic's own unit.
+std::optional<std::string> topic_default(const BrokerConfig& broker, const TopicKey& key) {
+  if (key.acts() && key.default_value) return key.get(broker.log_defaults);
+  const BrokerKey* first = find_broker_key(key.synonyms);
+  return first != nullptr ? broker_value(broker, *first) : default_text(key);
+}
+
+std::string_view first_of(std::string_view list) { return list.substr(0, list.find(',')); }
+
 }  // namespace
 
-std::vector<DescribedConfig> describe_topic(const BrokerConfig& broker,
-                                            const TopicOverrides& overrides) {
-  std::vector<DescribedConfig> configs;
+DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides) {
+  DescribedConfigs configs;
   for (const TopicKey& key : topic_keys()) {
-    bool shown = key.acts() && !key.default_value.empty();
-    if (shown || overrides.contains(std::string(key.name))) {
-      configs.push_back(describe_topic_key(key, broker, overrides));
+    auto overridden = overrides.find(key.name);
+    if (key.internal && overridden == overrides.end()) continue;
+    DescribedConfig config = describe_key(key);
+    Synonyms synonyms;
+    if (!key.synonyms.empty()) synonyms = broker_synonyms(broker, first_of(key.synonyms), false);
+    if (overridden != overrides.end()) {
+      config.value = normal(key, overridden->second);
+      synonyms.insert(synonyms.begin(), {key.name, config.value, ConfigSource::kTopic});
+    } else {
+      config.value = topic_default(broker, key);
     }
+    add_synonyms(config, std::move(synonyms));
+    configs.push_back(std::move(config));
   }
   return configs;
 }
 
-std::vector<DescribedConfig> describe_broker(const BrokerConfig& broker) {
-  std::vector<DescribedConfig> configs;
-  for (const BrokerKey& key : broker_keys()) {
-    DescribedConfig config;
-    config.name = key.name;
-    config.type = key.rule.type;
-    config.documentation = key.documentation;
-    config.read_only = true;  // nothing changes without a restart yet
-    if (!key.null_default) config.value = std::string(key.default_value);
-    add_given(broker, key.name, config.synonyms);
-    add_default(key.name, config.synonyms);
-    if (!config.synonyms.empty()) {
-      config.source = config.synonyms.front().source;
-      config.value = config.synonyms.front().value;
+DescribedConfigs describe_created_topic(const BrokerConfig& broker, const TopicOverrides& overrides) {
+  DescribedConfigs configs;
+  for (const TopicKey& key : topic_keys()) {
+    auto overridden = overrides.find(key.name);
+    if (key.internal && overridden == overrides.end()) continue;
+    DescribedConfig config = describe_key(key);
+    if (overridden != overrides.end()) {
+      config.value = overridden->second;
+      config.source = ConfigSource::kTopic;
+    } else {
+      config.value = topic_default(broker, key);
+      // The strongest layer that has any spelling.
+      std::vector<std::string> names = split_list(key.synonyms);
+      auto has_any = [&](const ConfigTexts& layer) {
+        return std::ranges::any_of(names, [&](const std::string& name) { return layer.contains(name); });
+      };
+      config.source = has_any(broker.layers.dynamic_broker)    ? ConfigSource::kDynamicBroker
+                      : has_any(broker.layers.dynamic_default) ? ConfigSource::kDynamicDefaultBroker
+                      : has_any(broker.layers.from_files)      ? ConfigSource::kStaticBroker
+                                                               : ConfigSource::kDefault;
+    }
+    configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+DescribedConfigs describe_broker(const BrokerConfig& broker) {
+  std::set<std::string_view> names;
+  for (const BrokerKey* key : broker_keys()) {
+    if (!key->internal) names.insert(key->name);
+  }
+  const ConfigLayers& layers = broker.layers;
+  for (const ConfigTexts* layer : {&layers.from_files, &layers.dynamic_default, &layers.dynamic_broker}) {
+    for (const auto& [name, text] : *layer) names.insert(name);
+  }
+  DescribedConfigs configs;
+  for (std::string_view name : names) configs.push_back(describe_broker_key(broker, name));
+  return configs;
+}
+
+DescribedConfigs describe_broker_defaults(const BrokerConfig& broker) {
+  DescribedConfigs configs;
+  for (const auto& [name, text] : broker.layers.dynamic_default) {
+    DescribedConfig config = describe_broker_key(broker, name);
+    std::erase_if(config.synonyms, [](const ConfigSynonym& synonym) {
+      return synonym.source != ConfigSource::kDynamicDefaultBroker;
+    });
+    config.source = ConfigSource::kDynamicDefaultBroker;
+    if (!config.sensitive) config.value = text;
+    configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& overrides) {
+  DescribedConfigs configs;
+  for (const GroupKey& key : group_keys()) {
+    auto overridden = overrides.find(key.name);
+    if (key.internal && overridden == overrides.end()) continue;
+    DescribedConfig config = describe_key(key);
+    Synonyms synonyms;
+    if (!key.broker_key.empty()) {
+      synonyms = broker_synonyms(broker, key.broker_key, false);
+      config.value = broker_value(broker, *find_broker_key(key.broker_key));
+    } else {
+      config.value = default_text(key);
+      synonyms.push_back({key.name, config.value, ConfigSource::kDefault});
+    }
+    // One assignor, though the broker's key lists all.
+    if (key.rule.type == ConfigType::kString && config.value) {
+      config.value = std::string(first_of(*config.value));
+    }
+    if (overridden != overrides.end()) {
+      config.value = normal(key, overridden->second);
+      synonyms.insert(synonyms.begin(), {key.name, config.value, ConfigSource::kGroup});
+    }
+    add_synonyms(config, std::move(synonyms));
+    configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+DescribedConfigs describe_client_metrics(const ConfigTexts& overrides) {
+  DescribedConfigs configs;
+  for (const ConfigKey& key : client_metrics_keys()) {
+    DescribedConfig config = describe_key(key);
+    config.value = default_text(key);
+    if (auto overridden = overrides.find(key.name); overridden != overrides.end()) {
+      config.value = normal(key, overridden->second);
+      add_synonyms(config, {{key.name, config.value, ConfigSource::kClientMetrics}});
     }
     configs.push_back(std::move(config));
   }

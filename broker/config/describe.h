@@ -10,22 +10,25 @@
 #include "broker/config/broker_config.h"
 #include "broker/config/config_value.h"
 #include "broker/config/topic_keys.h"
-#include "storage/log_config.h"
 
 namespace pelton::broker {
 
 // Kafka's codes of config sources.
 enum class ConfigSource : int8_t {
-  kDynamicTopic = 1,
+  kTopic = 1,
   kDynamicBroker = 2,
   kDynamicDefaultBroker = 3,
   kStaticBroker = 4,
   kDefault = 5,
+  kBrokerLogger = 6,
+  kClientMetrics = 7,
+  kGroup = 8,
 };
 
+// Views live as long as the configuration that was described.
 struct ConfigSynonym {
   std::string_view name;
-  std::string value;
+  std::optional<std::string> value;  // nullopt: sensitive
   ConfigSource source;
 };
 
@@ -33,17 +36,21 @@ struct DescribedConfig {
   std::string_view name;
   std::optional<std::string> value;
   ConfigSource source = ConfigSource::kDefault;
-  ConfigType type = ConfigType::kString;
+  ConfigType type = ConfigType::kUnknown;
   bool read_only = false;
+  bool sensitive = false;
   std::vector<ConfigSynonym> synonyms;  // strongest first
-  std::string_view documentation;
+  std::optional<std::string_view> documentation;
 };
+using DescribedConfigs = std::vector<DescribedConfig>;
 
-// Keys that act, and keys the topic sets itself though they do not act.
-std::vector<DescribedConfig> describe_topic(const BrokerConfig& broker,
-                                            const TopicOverrides& overrides);
-
-// Keys that act.
-std::vector<DescribedConfig> describe_broker(const BrokerConfig& broker);
+DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides);
+// As the answer of CreateTopics tells it: texts as given, no synonyms.
+DescribedConfigs describe_created_topic(const BrokerConfig& broker, const TopicOverrides& overrides);
+DescribedConfigs describe_broker(const BrokerConfig& broker);
+// The dynamic values of all brokers.
+DescribedConfigs describe_broker_defaults(const BrokerConfig& broker);
+DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& overrides);
+DescribedConfigs describe_client_metrics(const ConfigTexts& overrides);
 
 }  // namespace pelton::broker

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "broker/config/broker_values.h"
 #include "broker/config/config_value.h"
 #include "broker/config/keys.h"
 #include "broker/config/listeners.h"
@@ -22,12 +23,12 @@ class Loader {
   Result<BrokerConfig, std::vector<std::string>> load() {
     collect();
     for (const auto& [key, setting] : settings_) judge(setting);
-    set_values();
+    set_values(values_, config_);
     set_node_id();
     set_listeners();
     set_log_dir();
     check_single_node();
-    check_together();
+    for (const KeyProblem& problem : check_between_keys(values_)) fail(problem.key, problem.why);
     give_idle_notices();
     if (!errors_.empty()) return std::unexpected(std::move(errors_));
     return std::move(config_);
@@ -57,6 +58,10 @@ class Loader {
 
   void put(Setting setting) {
     std::string key = setting.key;
+    if (const Setting* earlier = given(key); earlier != nullptr && earlier->source == setting.source) {
+      notices_.push_back(fmt::format("{}: {} is there already ({}); the later one counts", setting.place,
+                                     key, earlier->place));
+    }
     settings_.insert_or_assign(std::move(key), std::move(setting));
   }
 
@@ -67,11 +72,13 @@ class Loader {
 
   std::string text_of(std::string_view key) const {
     if (const Setting* setting = given(key)) return setting->value;
-    return std::string(find_broker_key(key)->default_value);
+    return std::string(find_broker_key(key)->default_value.value_or(""));
   }
 
   void fail(const Setting& setting, std::string_view why) {
-    errors_.push_back(fmt::format("{}: {}={}: {}", setting.place, setting.key, setting.value, why));
+    const BrokerKey* key = find_broker_key(without_listener(setting.key));
+    std::string_view shown = key != nullptr && key->sensitive() ? kHidden : setting.value;
+    errors_.push_back(fmt::format("{}: {}={}: {}", setting.place, setting.key, shown, why));
   }
   void fail(std::string_view key, std::string_view why) {
     const Setting* setting = given(key);
@@ -81,17 +88,17 @@ class Loader {
 
   // --- each key by itself ---
   void judge(const Setting& setting) {
-    if (const BrokerKey* key = find_broker_key(setting.key)) {
-      auto value = parse_value(key->rule, setting.value);
-      if (!value) return fail(setting, value.error());
-      config_.given[setting.key] = value->text;
+    const BrokerKey* key = find_broker_key(without_listener(setting.key));
+    if (key == nullptr) return judge_unknown(setting);
+    auto value = parse_value(key->rule, setting.value);
+    if (!value) return fail(setting, value.error());
+    config_.layers.from_files[setting.key] = value->text;
+    if (!key->acts()) idle_[key->use].push_back(setting.key);
+    if (key->name == setting.key) {
       values_.emplace(key->name, std::move(*value));
-    } else if (const IdleKey* idle = find_idle_key(setting.key)) {
-      idle_[idle->group].push_back(setting.key);
-    } else if (setting.key.starts_with("listener.name.")) {
-      idle_[IdleGroup::kSecurity].push_back(setting.key);
-    } else {
-      judge_unknown(setting);
+    } else if (key->acts()) {
+      notices_.push_back(fmt::format("{}: {}: one listener cannot have its own {} here; the key is ignored",
+                                     setting.place, setting.key, key->name));
     }
   }
 
@@ -103,21 +110,15 @@ class Loader {
                                      broker_key));
       return;
     }
-    std::string_view near = suggest_key(setting.key);
+    std::string_view near = suggest_key(without_listener(setting.key));
     if (!near.empty()) {
-      errors_.push_back(fmt::format("{}: unknown key {}={}; did you mean {}?", setting.place,
-                                    setting.key, setting.value, near));
-    } else {
-      notices_.push_back(fmt::format("{}: unknown key {} is ignored", setting.place, setting.key));
+      std::string_view shown = find_broker_key(near)->sensitive() ? kHidden : setting.value;
+      errors_.push_back(fmt::format("{}: unknown key {}={}; did you mean {}?", setting.place, setting.key,
+                                    shown, near));
+      return;
     }
-  }
-
-  // In the table's order: of several spellings of one setting the strongest is set last.
-  void set_values() {
-    for (const BrokerKey& key : broker_keys()) {
-      auto value = values_.find(key.name);
-      if (value != values_.end() && key.set != nullptr) key.set(config_, value->second);
-    }
+    config_.layers.from_files[setting.key] = setting.value;
+    notices_.push_back(fmt::format("{}: unknown key {} is ignored", setting.place, setting.key));
   }
 
   // --- settings made of several keys ---
@@ -125,6 +126,11 @@ class Loader {
     auto node = values_.find("node.id");
     auto broker = values_.find("broker.id");
     bool has_broker = broker != values_.end() && broker->second.number >= 0;
+    if (has_broker || node != values_.end()) {
+      // Each is told as the other's spelling.
+      const ConfigValue& id = node != values_.end() ? node->second : broker->second;
+      config_.layers.from_files["node.id"] = config_.layers.from_files["broker.id"] = id.text;
+    }
     if (node != values_.end()) {
       config_.node_id = static_cast<int32_t>(node->second.number);
       if (has_broker && broker->second.number != node->second.number) {
@@ -151,6 +157,7 @@ class Loader {
 
   void set_log_dir() {
     std::string_view key = given("log.dirs") != nullptr ? "log.dirs" : "log.dir";
+    if (given(key) != nullptr && !values_.contains(key)) return;  // told already
     std::vector<std::string> directories = split_list(text_of(key));
     if (directories.size() == 1 && !directories.front().empty()) {
       config_.log_dir = directories.front();
@@ -162,13 +169,15 @@ class Loader {
 
   // --- rules that hold between keys ---
   void check_single_node() {
-    for (std::string_view key : {"default.replication.factor", "offsets.topic.replication.factor",
-                                 "min.insync.replicas"}) {
+    for (std::string_view key :
+         {"default.replication.factor", "min.insync.replicas", "offsets.topic.replication.factor",
+          "share.coordinator.state.topic.min.isr", "share.coordinator.state.topic.replication.factor",
+          "transaction.state.log.min.isr", "transaction.state.log.replication.factor"}) {
       auto value = values_.find(key);
       if (value == values_.end() || value->second.number <= 1) continue;
       notices_.push_back(fmt::format("{}: {}={} is taken as 1: this is a single node",
                                      given(key)->place, key, value->second.text));
-      config_.given.insert_or_assign(std::string(key), std::string("1"));
+      config_.layers.from_files.insert_or_assign(std::string(key), std::string("1"));
     }
     if (const Setting* voters = given("controller.quorum.voters")) {
       if (split_list(voters->value).size() > 1) {
@@ -186,44 +195,27 @@ class Loader {
         fail(*authorizer, "there is no authorizer yet, and starting without it would let everyone in");
       }
     }
-  }
-
-  void check_together() {
-    if (config_.group_min_session_timeout_ms > config_.group_max_session_timeout_ms) {
-      fail(given("group.min.session.timeout.ms") != nullptr ? "group.min.session.timeout.ms"
-                                                            : "group.max.session.timeout.ms",
-           fmt::format("group.min.session.timeout.ms={} must not be above "
-                       "group.max.session.timeout.ms={}",
-                       config_.group_min_session_timeout_ms, config_.group_max_session_timeout_ms));
-    }
-    for (std::string_view key : {"log.retention.ms", "log.retention.minutes", "log.retention.hours"}) {
-      auto value = values_.find(key);
-      if (value != values_.end() && value->second.number == 0) {
-        fail(*given(key), "must be -1 (no limit) or at least 1");
+    if (const Setting* providers = given("config.providers")) {
+      if (!providers->value.empty()) {
+        fail(*providers, "there are no config providers: ${...} in a value would be taken as it stands");
       }
     }
   }
 
   void give_idle_notices() {
-    auto notice = [this](IdleGroup group, std::string_view why) {
-      auto found = idle_.find(group);
-      if (found == idle_.end()) return;
-      notices_.push_back(fmt::format("{}: {}", why, fmt::join(found->second, ", ")));
-    };
-    notice(IdleGroup::kQuorum, "a single node has no quorum; these keys do nothing");
-    notice(IdleGroup::kThreads, "one thread a shard does everything; these keys do nothing");
-    notice(IdleGroup::kReplication, "a single node does not replicate; these keys do nothing");
-    notice(IdleGroup::kSecurity, "TLS, SASL and access control are not there yet; these keys do nothing");
-    notice(IdleGroup::kRemote, "there is no remote storage; these keys do nothing");
-    notice(IdleGroup::kOther, "these keys do nothing in this broker");
+    for (const auto& [use, keys] : idle_) {
+      std::string_view reason = idle_reason(use);
+      notices_.push_back(fmt::format("{}{}these keys do nothing{}: {}", reason, reason.empty() ? "" : "; ",
+                                     reason.empty() ? " here" : "", fmt::join(keys, ", ")));
+    }
   }
 
   const ConfigSources& sources_;
   std::vector<std::string>& notices_;
   std::vector<std::string> errors_;
   std::map<std::string, Setting, std::less<>> settings_;
-  std::map<std::string_view, ConfigValue> values_;  // of keys that act, sound ones only
-  std::map<IdleGroup, std::vector<std::string>> idle_;
+  BrokerValues values_;  // of known keys, sound ones only
+  std::map<KeyUse, std::vector<std::string>> idle_;
   BrokerConfig config_;
 };
 

@@ -183,6 +183,7 @@ std::optional<Setting> parse_environment(std::string_view variable) {
   if (foreign(name)) return std::nullopt;
   Setting setting;
   setting.place = variable.substr(0, equals);
+  setting.source = SettingSource::kEnvironment;
   setting.value = trimmed(variable.substr(equals + 1));
   for (size_t i = 0; i < name.size();) {
     size_t run = name.find_first_not_of('_', i);
@@ -204,7 +205,7 @@ Result<Setting, std::string> parse_override(std::string_view argument) {
     return std::unexpected(fmt::format("--override {}: expected key=value", argument));
   }
   return Setting{std::string(trimmed(argument.substr(0, equals))),
-                 std::string(trimmed(argument.substr(equals + 1))), "--override"};
+                 std::string(trimmed(argument.substr(equals + 1))), "--override", SettingSource::kOverride};
 }
 
 }  // namespace pelton::broker

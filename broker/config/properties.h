@@ -11,12 +11,15 @@
 
 namespace pelton::broker {
 
+enum class SettingSource { kFile, kEnvironment, kOverride };
+
 // One setting with the place it was read from, ready for a message: "server.properties line 12",
 // "KAFKA_NODE_ID", "--override".
 struct Setting {
   std::string key;
   std::string value;
   std::string place;
+  SettingSource source = SettingSource::kFile;
 };
 
 // Java properties: # and ! comments, continuation lines, escapes, '=' ':' or blanks between key and

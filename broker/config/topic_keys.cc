@@ -1,24 +1,19 @@
 #include "broker/config/topic_keys.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "broker/config/keys.h"
 
 namespace pelton::broker {
 namespace {
 
+using namespace key_words;
 using storage::LogConfig;
-using enum ConfigType;
-
-constexpr double kNoMin = std::numeric_limits<double>::lowest();
-constexpr double kNoMax = std::numeric_limits<double>::max();
-
-constexpr ValueRule at_least(ConfigType type, double min) { return {type, min, kNoMax, {}}; }
-constexpr ValueRule between(ConfigType type, double min, double max) { return {type, min, max, {}}; }
-constexpr ValueRule one_of(ConfigType type, std::string_view allowed) {
-  return {type, kNoMin, kNoMax, allowed};
-}
-constexpr ValueRule any(ConfigType type) { return {type, kNoMin, kNoMax, {}}; }
 
 template <auto Member>
 void set_number(LogConfig& config, const ConfigValue& value) {
@@ -61,39 +56,46 @@ std::string get_compression_type(const LogConfig& config) {
   return std::string(found->first);
 }
 
+using Default = std::optional<std::string_view>;
+
 template <auto Member>
-constexpr TopicKey number(std::string_view name, ValueRule rule, std::string_view default_value,
+constexpr TopicKey number(std::string_view name, ValueRule rule, Default default_value,
                           std::string_view synonyms, std::string_view documentation) {
-  return {name, rule, default_value, synonyms, documentation, set_number<Member>, get_number<Member>};
+  return {{name, rule, default_value, kMedium, kActs, false, documentation},
+          synonyms, set_number<Member>, get_number<Member>};
 }
 
-constexpr TopicKey stored(std::string_view name, ValueRule rule, std::string_view default_value,
+constexpr TopicKey stored(KeyUse use, std::string_view name, ValueRule rule, Default default_value,
                           std::string_view synonyms = {}) {
-  return {name, rule, default_value, synonyms, {}, nullptr, nullptr};
+  return {{name, rule, default_value, kMedium, use, false, {}}, synonyms, nullptr, nullptr};
 }
 
-constexpr std::string_view kForever = "9223372036854775807";
+constexpr TopicKey internal(TopicKey key) {
+  key.internal = true;
+  return key;
+}
+
 constexpr std::string_view kCodecs = "uncompressed,zstd,lz4,snappy,gzip,producer";
 
 constexpr TopicKey kTopicKeys[] = {
-    {"cleanup.policy", one_of(kList, "compact,delete"), "delete", "log.cleanup.policy",
-     "What happens to old records: delete removes segments past the retention limits, compact keeps "
-     "the newest record of each key.",
-     set_cleanup_policy, get_cleanup_policy},
+    {{"cleanup.policy", one_of(kList, "compact,delete"), "delete", kMedium, kActs, false,
+      "What happens to old records: delete removes segments past the retention limits, compact keeps "
+      "the newest record of each key (it is not compacted yet)."},
+     "log.cleanup.policy", set_cleanup_policy, get_cleanup_policy},
     number<&LogConfig::compression_gzip_level>(
-        "compression.gzip.level", between(kInt, -1, 9), "-1", "compression.gzip.level",
+        "compression.gzip.level", checked(kInt, kGzipLevelForm, check_gzip_level), "-1", "compression.gzip.level",
         "Effort of gzip when compression.type is gzip; -1 = the library's own."),
     number<&LogConfig::compression_lz4_level>("compression.lz4.level", between(kInt, 1, 17), "9",
                                               "compression.lz4.level",
                                               "Effort of lz4 when compression.type is lz4."),
-    {"compression.type", one_of(kString, kCodecs), "producer", "compression.type",
-     "How the log holds record batches: producer = as they came, else with this codec.",
-     set_compression_type, get_compression_type},
+    {{"compression.type", one_of(kString, kCodecs), "producer", kMedium, kActs, false,
+      "How the log holds record batches: producer = as they came, else with this codec."},
+     "compression.type", set_compression_type, get_compression_type},
     number<&LogConfig::compression_zstd_level>("compression.zstd.level", between(kInt, -131072, 22), "3",
                                                "compression.zstd.level",
                                                "Effort of zstd when compression.type is zstd."),
-    stored("delete.retention.ms", at_least(kLong, 0), "86400000", "log.cleaner.delete.retention.ms"),
-    stored("errors.deadletterqueue.group.enable", any(kBoolean), "false"),
+    stored(kCompaction, "delete.retention.ms", at_least(kLong, 0), "86400000", "log.cleaner.delete.retention.ms"),
+    stored(kNewGroups, "errors.deadletterqueue.group.enable", any(kBoolean), "false"),
     number<&LogConfig::file_delete_delay_ms>(
         "file.delete.delay.ms", at_least(kLong, 0), "60000", "log.segment.delete.delay.ms",
         "Time between taking a file out of the log and removing it from the disk."),
@@ -105,16 +107,18 @@ constexpr TopicKey kTopicKeys[] = {
         "flush.ms", at_least(kLong, 0), kForever,
         "log.flush.interval.ms,log.flush.scheduler.interval.ms",
         "Longest time that a record stays unsynced."),
-    stored("follower.replication.throttled.replicas", any(kList), ""),
+    stored(kReplication, "follower.replication.throttled.replicas",
+           checked(kList, kThrottledForm, check_throttled), ""),
     number<&LogConfig::index_interval_bytes>(
         "index.interval.bytes", at_least(kInt, 0), "4096", "log.index.interval.bytes",
         "Bytes of log between two entries of the offset index."),
-    number<&LogConfig::segment_bytes>("internal.segment.bytes", at_least(kInt, 1), "", "",
-                                      "segment.bytes without its lower bound, for tests."),
-    stored("leader.replication.throttled.replicas", any(kList), ""),
-    stored("local.retention.bytes", at_least(kLong, -2), "-2", "log.local.retention.bytes"),
-    stored("local.retention.ms", at_least(kLong, -2), "-2", "log.local.retention.ms"),
-    stored("max.compaction.lag.ms", at_least(kLong, 1), kForever, "log.cleaner.max.compaction.lag.ms"),
+    internal(number<&LogConfig::segment_bytes>("internal.segment.bytes", at_least(kInt, 1), kNull, "",
+                                               "segment.bytes without its lower bound, for tests.")),
+    stored(kReplication, "leader.replication.throttled.replicas",
+           checked(kList, kThrottledForm, check_throttled), ""),
+    stored(kRemote, "local.retention.bytes", at_least(kLong, -2), "-2", "log.local.retention.bytes"),
+    stored(kRemote, "local.retention.ms", at_least(kLong, -2), "-2", "log.local.retention.ms"),
+    stored(kCompaction, "max.compaction.lag.ms", at_least(kLong, 1), kForever, "log.cleaner.max.compaction.lag.ms"),
     number<&LogConfig::max_decompressed_message_bytes>(
         "max.decompressed.message.bytes", between(kInt, 1, 2147483639), "2147483639",
         "max.decompressed.message.bytes",
@@ -130,21 +134,21 @@ constexpr TopicKey kTopicKeys[] = {
         "message.timestamp.before.max.ms", at_least(kLong, 0), kForever,
         "log.message.timestamp.before.max.ms",
         "How far a record's time may lie before the broker's clock (CreateTime only)."),
-    {"message.timestamp.type", one_of(kString, "CreateTime,LogAppendTime"), "CreateTime",
-     "log.message.timestamp.type",
-     "Whose clock a record's timestamp shows: the producer's (CreateTime) or the broker's at the time "
-     "of the append (LogAppendTime).",
-     set_timestamp_type, get_timestamp_type},
-    stored("min.cleanable.dirty.ratio", between(kDouble, 0, 1), "0.5",
+    {{"message.timestamp.type", one_of(kString, "CreateTime,LogAppendTime"), "CreateTime", kMedium, kActs,
+      false,
+      "Whose clock a record's timestamp shows: the producer's (CreateTime) or the broker's at the time "
+      "of the append (LogAppendTime)."},
+     "log.message.timestamp.type", set_timestamp_type, get_timestamp_type},
+    stored(kCompaction, "min.cleanable.dirty.ratio", between(kDouble, 0, 1), "0.5",
            "log.cleaner.min.cleanable.ratio"),
-    stored("min.compaction.lag.ms", at_least(kLong, 0), "0", "log.cleaner.min.compaction.lag.ms"),
-    stored("min.insync.replicas", at_least(kInt, 1), "1", "min.insync.replicas"),
-    stored("preallocate", any(kBoolean), "false", "log.preallocate"),
-    stored("remote.copy.lag.bytes", at_least(kLong, -1), "-1", "log.remote.copy.lag.bytes"),
-    stored("remote.copy.lag.ms", at_least(kLong, -1), "0", "log.remote.copy.lag.ms"),
-    stored("remote.log.copy.disable", any(kBoolean), "false"),
-    stored("remote.log.delete.on.disable", any(kBoolean), "false"),
-    stored("remote.storage.enable", any(kBoolean), "false"),
+    stored(kCompaction, "min.compaction.lag.ms", at_least(kLong, 0), "0", "log.cleaner.min.compaction.lag.ms"),
+    stored(kReplication, "min.insync.replicas", at_least(kInt, 1), "1", "min.insync.replicas"),
+    stored(kOther, "preallocate", any(kBoolean), "false", "log.preallocate"),
+    stored(kRemote, "remote.copy.lag.bytes", at_least(kLong, -1), "-1", "log.remote.copy.lag.bytes"),
+    stored(kRemote, "remote.copy.lag.ms", at_least(kLong, -1), "0", "log.remote.copy.lag.ms"),
+    stored(kRemote, "remote.log.copy.disable", any(kBoolean), "false"),
+    stored(kRemote, "remote.log.delete.on.disable", any(kBoolean), "false"),
+    stored(kRemote, "remote.storage.enable", any(kBoolean), "false"),
     number<&LogConfig::retention_bytes>(
         "retention.bytes", any(kLong), "-1", "log.retention.bytes",
         "Size of a partition above which its oldest segments are deleted; -1 = no limit."),
@@ -164,7 +168,7 @@ constexpr TopicKey kTopicKeys[] = {
     number<&LogConfig::segment_ms>("segment.ms", at_least(kLong, 1), "604800000",
                                    "log.roll.ms,log.roll.hours",
                                    "Age at which a new segment is begun even if the old is not full."),
-    stored("unclean.leader.election.enable", any(kBoolean), "false",
+    stored(kReplication, "unclean.leader.election.enable", any(kBoolean), "false",
            "unclean.leader.election.enable"),
 };
 
@@ -185,10 +189,15 @@ Result<void, std::string> check_together(const std::map<std::string_view, Config
   if (flag("remote.storage.enable")) {
     return std::unexpected("remote.storage.enable=true: this broker has no remote storage");
   }
-  if (number("compression.gzip.level", -1) == 0) {
-    return std::unexpected("compression.gzip.level=0: must be -1 or 1 to 9");
-  }
   return {};
+}
+
+std::string unknown_key(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const TopicKey& key : kTopicKeys) known.push_back(key.name);
+  std::string_view near = suggest_key(name, known);
+  if (near.empty()) return fmt::format("unknown topic configuration: {}", name);
+  return fmt::format("unknown topic configuration: {}; did you mean {}?", name, near);
 }
 
 }  // namespace
@@ -210,7 +219,7 @@ Result<void, std::string> check_topic_overrides(const TopicOverrides& overrides)
   std::map<std::string_view, ConfigValue> values;
   for (const auto& [name, text] : overrides) {
     const TopicKey* key = find_topic_key(name);
-    if (key == nullptr) return std::unexpected("unknown topic configuration: " + name);
+    if (key == nullptr) return std::unexpected(unknown_key(name));
     auto value = parse_value(key->rule, text);
     if (!value) return std::unexpected(fmt::format("{}={}: {}", name, text, value.error()));
     values.emplace(key->name, std::move(*value));

@@ -1,17 +1,18 @@
-// DescribeConfigs: of topics and of this broker.
+// DescribeConfigs: of topics, of this broker and of all, of groups, client metrics subscriptions and loggers.
 
 #include "proto/messages/describe_configs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "broker/broker_shard.h"
+#include "broker/catalog/config_changes.h"
 #include "broker/catalog/topic_changes.h"
 #include "broker/config/describe.h"
+#include "broker/config/loggers.h"
 #include "broker/handlers/answer_limit.h"
 #include "broker/handlers/authorized_operations.h"
 #include "broker/handlers/handlers.h"
@@ -27,9 +28,7 @@ using Resource = DescribeConfigsRequest::DescribeConfigsResource;
 using Entry = DescribeConfigsResponse::DescribeConfigsResourceResult;
 using Synonym = DescribeConfigsResponse::DescribeConfigsSynonym;
 using Result = DescribeConfigsResponse::DescribeConfigsResult;
-
-constexpr int8_t kTopicResource = 2;
-constexpr int8_t kBrokerResource = 4;
+using enum ConfigResourceType;
 
 class Answer {
  public:
@@ -48,12 +47,24 @@ class Answer {
   void describe(const Resource& resource, Result& result) {
     result.resource_type = resource.resource_type;
     result.resource_name = resource.resource_name;
-    switch (resource.resource_type) {
-      case kTopicResource: return describe_topic_resource(resource, result);
-      case kBrokerResource: return describe_broker_resource(resource, result);
+    result.error_message = "";
+    switch (static_cast<ConfigResourceType>(resource.resource_type)) {
+      case kTopic: return describe_topic_resource(resource, result);
+      case kGroup: return describe_group_resource(resource, result);
+      case kBroker:
+      case kBrokerLogger:
+      case kClientMetrics: break;
       default:
-        fail(result, ErrorCode::kInvalidRequest,
-             fmt::format("resources of type {} have no configuration here", resource.resource_type));
+        return fail(result, ErrorCode::kInvalidRequest,
+                    fmt::format("resources of type {} have no configuration", resource.resource_type));
+    }
+    if (!authorize(request_, Operation::kDescribeConfigs, ResourceType::kCluster, kClusterResource)) {
+      return fail(result, ErrorCode::kClusterAuthorizationFailed, "not allowed to describe configurations");
+    }
+    switch (static_cast<ConfigResourceType>(resource.resource_type)) {
+      case kBroker: return describe_broker_resource(resource, result);
+      case kBrokerLogger: return describe_logger_resource(resource, result);
+      default: return describe_subscription(resource, result);
     }
   }
 
@@ -73,21 +84,48 @@ class Answer {
     fill(resource, describe_topic(here_.config, topic->config), result);
   }
 
+  void describe_group_resource(const Resource& resource, Result& result) {
+    std::string_view name = resource.resource_name;
+    if (!authorize(request_, Operation::kDescribeConfigs, ResourceType::kGroup, name)) {
+      return fail(result, ErrorCode::kGroupAuthorizationFailed, "not allowed to describe the group");
+    }
+    if (name.empty()) return fail(result, ErrorCode::kInvalidRequest, "the group has no name");
+    if (full_) return refuse_full(result);
+    fill(resource, describe_group(here_.config, own_texts(kGroup, name)), result);
+  }
+
+  void describe_subscription(const Resource& resource, Result& result) {
+    std::string_view name = resource.resource_name;
+    if (name.empty()) return fail(result, ErrorCode::kInvalidRequest, "the subscription has no name");
+    if (full_) return refuse_full(result);
+    fill(resource, describe_client_metrics(own_texts(kClientMetrics, name)), result);
+  }
+
   void describe_broker_resource(const Resource& resource, Result& result) {
     std::string_view name = resource.resource_name;
-    if (!authorize(request_, Operation::kDescribeConfigs, ResourceType::kCluster, kClusterResource)) {
-      return fail(result, ErrorCode::kClusterAuthorizationFailed, "not allowed to describe the broker");
-    }
-    if (name.empty()) return;  // dynamic defaults of all brokers: there are none
-    int32_t id = -1;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-    bool whole = error == std::errc() && end == name.data() + name.size();
-    if (!whole || id != here_.config.node_id) {
-      return fail(result, ErrorCode::kInvalidRequest,
-                  fmt::format("{} is not this broker's id, {}", name, here_.config.node_id));
-    }
+    if (!is_this_broker(name, true, result)) return;
     if (full_) return refuse_full(result);
-    fill(resource, describe_broker(here_.config), result);
+    fill(resource, name.empty() ? describe_broker_defaults(here_.config) : describe_broker(here_.config),
+         result);
+  }
+
+  void describe_logger_resource(const Resource& resource, Result& result) {
+    if (!is_this_broker(resource.resource_name, false, result)) return;
+    if (full_) return refuse_full(result);
+    fill(resource, describe_loggers(), result);
+  }
+
+  bool is_this_broker(std::string_view name, bool may_be_empty, Result& result) {
+    ConfigFault named = check_broker_name(name, here_.config.node_id, may_be_empty);
+    if (named.error != ErrorCode::kNone) fail(result, named.error, named.why);
+    return named.error == ErrorCode::kNone;
+  }
+
+  const ConfigTexts& own_texts(ConfigResourceType type, std::string_view name) const {
+    static const ConfigTexts kNone;
+    const ResourceConfigs& configs = *here_.catalog->configs();
+    auto found = configs.find({type, std::string(name)});
+    return found == configs.end() ? kNone : found->second;
   }
 
   static bool wanted(const Resource& resource, std::string_view key) {
@@ -96,16 +134,18 @@ class Answer {
   }
 
   // What the answer takes in the arena.
-  static size_t answer_bytes(const std::vector<DescribedConfig>& configs) {
+  static size_t answer_bytes(const DescribedConfigs& configs) {
     size_t bytes = configs.size() * sizeof(Entry);
     for (const DescribedConfig& config : configs) {
       if (config.value) bytes += config.value->size();
-      for (const auto& synonym : config.synonyms) bytes += sizeof(Synonym) + synonym.value.size();
+      for (const auto& synonym : config.synonyms) {
+        bytes += sizeof(Synonym) + (synonym.value ? synonym.value->size() : 0);
+      }
     }
     return bytes;
   }
 
-  void fill(const Resource& resource, std::vector<DescribedConfig> configs, Result& result) {
+  void fill(const Resource& resource, DescribedConfigs configs, Result& result) {
     std::erase_if(configs, [&](const DescribedConfig& c) { return !wanted(resource, c.name); });
     full_ = !answer_has_room(arena_, answer_bytes(configs));
     if (full_) return refuse_full(result);
@@ -114,11 +154,16 @@ class Answer {
     result.configs = entries;
   }
 
+  std::optional<std::string_view> kept(const std::optional<std::string>& text) {
+    if (!text) return std::nullopt;
+    return arena_.copy(*text);
+  }
+
   void fill(const DescribedConfig& config, Entry& entry) {
     entry.name = config.name;
-    entry.value = std::nullopt;
-    if (config.value) entry.value = arena_.copy(*config.value);
+    entry.value = kept(config.value);
     entry.read_only = config.read_only;
+    entry.is_sensitive = config.sensitive;
     entry.config_source = static_cast<int8_t>(config.source);
     entry.config_type = static_cast<int8_t>(config.type);
     entry.documentation = std::nullopt;
@@ -127,7 +172,7 @@ class Answer {
     auto synonyms = arena_.array<Synonym>(config.synonyms.size());
     for (size_t i = 0; i < synonyms.size(); ++i) {
       synonyms[i].name = config.synonyms[i].name;
-      synonyms[i].value = arena_.copy(config.synonyms[i].value);
+      synonyms[i].value = kept(config.synonyms[i].value);
       synonyms[i].source = static_cast<int8_t>(config.synonyms[i].source);
     }
     entry.synonyms = synonyms;

@@ -6,6 +6,7 @@ namespace pelton::broker {
 struct BrokerShard;
 class Request;
 
+void handle_alter_configs(BrokerShard& here, Request& request);
 void handle_api_versions(BrokerShard& here, Request& request);
 void handle_create_partitions(BrokerShard& here, Request& request);
 void handle_create_topics(BrokerShard& here, Request& request);
@@ -21,9 +22,11 @@ void handle_describe_topic_partitions(BrokerShard& here, Request& request);
 void handle_fetch(BrokerShard& here, Request& request);
 void handle_find_coordinator(BrokerShard& here, Request& request);
 void handle_heartbeat(BrokerShard& here, Request& request);
+void handle_incremental_alter_configs(BrokerShard& here, Request& request);
 void handle_init_producer_id(BrokerShard& here, Request& request);
 void handle_join_group(BrokerShard& here, Request& request);
 void handle_leave_group(BrokerShard& here, Request& request);
+void handle_list_config_resources(BrokerShard& here, Request& request);
 void handle_list_groups(BrokerShard& here, Request& request);
 void handle_list_offsets(BrokerShard& here, Request& request);
 void handle_metadata(BrokerShard& here, Request& request);

@@ -40,7 +40,7 @@ void log_start(LogLevel level) {
   logger->lines = std::make_shared<spdlog::async_logger>(
       "pelton", std::make_shared<spdlog::sinks::stderr_sink_mt>(), logger->pool,
       spdlog::async_overflow_policy::overrun_oldest);
-  logger->lines->set_level(level_of(level));
+  logger->lines->set_level(spdlog::level::trace);  // log_enabled() decides
   logger->lines->set_pattern("[%Y-%m-%d %H:%M:%S,%e] %L %v");
   logger->lines->flush_on(spdlog::level::info);
   least = level;
@@ -56,6 +56,10 @@ void log_stop() {
 }
 
 bool log_enabled(LogLevel level) { return level >= least.load(std::memory_order_relaxed); }
+
+LogLevel log_level() { return least.load(std::memory_order_relaxed); }
+
+void log_set_level(LogLevel level) { least.store(level, std::memory_order_relaxed); }
 
 void log_line(LogLevel level, std::string_view line) {
   if (Logger* logger = current.load(std::memory_order_acquire)) {

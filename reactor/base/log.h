@@ -17,6 +17,9 @@ void log_start(LogLevel level);
 // Writes out what is queued; the last call of a process.
 void log_stop();
 bool log_enabled(LogLevel level);
+// The least level of what is logged; may change at any time, from any thread.
+LogLevel log_level();
+void log_set_level(LogLevel level);
 void log_line(LogLevel level, std::string_view line);
 
 template <class... Args>

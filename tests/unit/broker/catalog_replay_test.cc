@@ -67,7 +67,7 @@ class CatalogReplayTest : public ::testing::Test {
   }
 
   MetadataRecords records;
-  CatalogReplay replay{3, storage::LogConfig{}};
+  CatalogReplay replay{3, BrokerConfig{}};
 };
 
 TEST_F(CatalogReplayTest, TopicsPartitionsAndConfigs) {
@@ -310,7 +310,7 @@ TEST_F(CatalogReplayTest, ReplaysApacheKafkasLog) {
   ASSERT_NE(orders, nullptr);
   EXPECT_EQ(orders->id.to_string(), "WNvtumlOSdybvPsrWbP3Wg");
   ASSERT_EQ(orders->partitions.size(), 5u);
-  std::map<std::string, std::string> config = {{"cleanup.policy", "compact"}, {"segment.bytes", "2097152"}};
+  ConfigTexts config = {{"cleanup.policy", "compact"}, {"segment.bytes", "2097152"}};
   EXPECT_EQ(orders->config, config);
   const PartitionInfo& first = orders->partitions[0];
   EXPECT_EQ(first.leader, -1);  // it was stopped in good order

@@ -46,7 +46,7 @@ class TopicChangesTest : public ::testing::Test {
 
   BrokerConfig config;
   ReplicaHome home{.node_id = 7, .directory = id_of(200)};
-  CatalogReplay state{2, storage::LogConfig{}};
+  CatalogReplay state{2, BrokerConfig{}};
   uint8_t ids = 0;
 };
 

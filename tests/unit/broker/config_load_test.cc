@@ -51,12 +51,11 @@ TEST(LoadConfig, DefaultsOfASingleNode) {
 // The texts of the table's defaults and the typed defaults must not drift apart.
 TEST(LoadConfig, TableDefaultsAreTheDefaults) {
   std::string text;
-  for (const BrokerKey& key : broker_keys()) {
-    if (!key.null_default) text += fmt::format("{}={}\n", key.name, key.default_value);
+  for (const BrokerKey* key : broker_keys()) {
+    if (key->acts() && key->default_value) text += fmt::format("{}={}\n", key->name, *key->default_value);
   }
   BrokerConfig spelled = loaded(file(text));
   BrokerConfig plain = loaded({});
-  spelled.given.clear();
   EXPECT_EQ(spelled.num_partitions, plain.num_partitions);
   EXPECT_EQ(spelled.log_dir, plain.log_dir);
   EXPECT_EQ(spelled.log_level, plain.log_level);
@@ -82,6 +81,7 @@ TEST(LoadConfig, TableDefaultsAreTheDefaults) {
   EXPECT_EQ(spelled.flush_offset_checkpoint_interval_ms, plain.flush_offset_checkpoint_interval_ms);
   EXPECT_EQ(spelled.send_path, plain.send_path);
   const storage::LogConfig &a = spelled.log_defaults, &b = plain.log_defaults;
+  EXPECT_TRUE(a == b);
   EXPECT_EQ(a.segment_bytes, b.segment_bytes);
   EXPECT_EQ(a.segment_ms, b.segment_ms);
   EXPECT_EQ(a.index_interval_bytes, b.index_interval_bytes);
@@ -105,7 +105,7 @@ TEST(LoadConfig, OverrideWinsOverEnvironmentOverFile) {
   EXPECT_EQ(config.num_partitions, 5);
   EXPECT_EQ(config.node_id, 3);
   EXPECT_EQ(config.rack, "a");
-  EXPECT_EQ(config.given.at("num.partitions"), "5");
+  EXPECT_EQ(config.layers.from_files.at("num.partitions"), "5");
 }
 
 TEST(LoadConfig, StrongerSpellingWinsWhereverItStands) {
@@ -172,7 +172,7 @@ TEST(LoadConfig, SaysWhatIsWrongAndWhere) {
        "server.properties line 1: log.cleanup.policy=delete,shred: must be one of compact, delete"},
       {"pelton.log.level=loud",
        "server.properties line 1: pelton.log.level=loud: must be one of trace, debug, info, warn, "
-       "error, off"},
+       "error"},
       {"log.retention.ms=0",
        "server.properties line 1: log.retention.ms=0: must be -1 (no limit) or at least 1"},
       {"log.segment.byte=1048576",
@@ -272,7 +272,7 @@ TEST(LoadConfig, UnknownKeysAreToldAndIgnored) {
 TEST(LoadConfig, ReplicationIsTakenAsOne) {
   Sentences notices;
   BrokerConfig config = loaded(file("default.replication.factor=3\nmin.insync.replicas=2\n"), &notices);
-  EXPECT_EQ(config.default_replication_factor, 1);
+  EXPECT_EQ(config.layers.from_files.at("default.replication.factor"), "1");
   Sentences expected = {"server.properties line 1: default.replication.factor=3 is taken as 1: this is a "
                         "single node",
                         "server.properties line 2: min.insync.replicas=2 is taken as 1: this is a single "
@@ -288,11 +288,62 @@ TEST(LoadConfig, ClusterIdOfTheEnvironment) {
   EXPECT_EQ(loaded(sources).cluster_id, "abc");
 }
 
-TEST(Keys, TablesAreSortedAndDistinct) {
-  EXPECT_TRUE(std::ranges::is_sorted(idle_keys(), {}, &IdleKey::name));
-  for (const BrokerKey& key : broker_keys()) {
-    EXPECT_EQ(find_idle_key(key.name), nullptr) << key.name;
-    EXPECT_FALSE(key.documentation.empty()) << key.name;
+TEST(LoadConfig, KeysGivenTwiceInOneSourceAreTold) {
+  Sentences notices;
+  ConfigSources sources = file("num.partitions=2\n\nnum.partitions=3\n");
+  sources.overrides = {"delete.topic.enable=false"};
+  sources.environment = {"KAFKA_NUM_PARTITIONS=3"};
+  BrokerConfig config = loaded(sources, &notices);
+  EXPECT_EQ(config.num_partitions, 3);
+  EXPECT_EQ(notices, Sentences{"server.properties line 3: num.partitions is there already "
+                               "(server.properties line 1); the later one counts"});
+}
+
+TEST(LoadConfig, SecretsAreNotInMessages) {
+  // No text of this type is refused by itself, so the key is what is wrong.
+  EXPECT_EQ(errors(file("ssl.key.passwrod=hunter2")),
+            Sentences{"server.properties line 1: unknown key ssl.key.passwrod=[hidden]; did you mean "
+                      "ssl.key.password?"});
+}
+
+TEST(LoadConfig, KeysThatDoNothingAreCheckedToo) {
+  EXPECT_EQ(errors(file("num.io.threads=0")),
+            Sentences{"server.properties line 1: num.io.threads=0: must be at least 1"});
+  EXPECT_EQ(errors(file("group.consumer.session.timeout.ms=44999")),
+            Sentences{"server.properties line 1: group.consumer.min.session.timeout.ms=45000 must not be "
+                      "above group.consumer.session.timeout.ms=44999"});
+  EXPECT_EQ(errors(file("queued.max.request.bytes=7")),
+            Sentences{"server.properties line 1: socket.request.max.bytes=104857600 must not be above "
+                      "queued.max.request.bytes=7"});
+  EXPECT_EQ(errors(file("config.providers=file")),
+            Sentences{"server.properties line 1: config.providers=file: there are no config providers: "
+                      "${...} in a value would be taken as it stands"});
+}
+
+TEST(LoadConfig, EachListenersOwnKeys) {
+  Sentences notices;
+  loaded(file("listener.name.plaintext.connections.max.idle.ms=5\n"), &notices);
+  EXPECT_EQ(notices, Sentences{"server.properties line 1: listener.name.plaintext.connections.max.idle.ms: "
+                               "one listener cannot have its own connections.max.idle.ms here; the key is "
+                               "ignored"});
+}
+
+TEST(Keys, TableIsSortedDistinctAndSaysWhatEachKeyDoes) {
+  auto name = [](const BrokerKey* key) { return key->name; };
+  EXPECT_TRUE(std::ranges::is_sorted(broker_keys(), {}, name));
+  EXPECT_EQ(std::ranges::adjacent_find(broker_keys(), {}, name), broker_keys().end());
+  for (const BrokerKey* key : broker_keys()) {
+    EXPECT_EQ(find_broker_key(key->name), key);
+    EXPECT_FALSE(key->text().empty()) << key->name;
+    EXPECT_EQ(key->acts(), !key->documentation.empty()) << key->name;
+    EXPECT_FALSE(!key->acts() && key->set != nullptr) << key->name;
+    // A key that can be changed at run time and acts is set by itself.
+    EXPECT_FALSE(key->acts() && key->mode != UpdateMode::kReadOnly && key->set == nullptr &&
+                 key->name != "min.insync.replicas")
+        << key->name;
+    if (key->default_value) {
+      EXPECT_TRUE(parse_value(key->rule, *key->default_value).has_value()) << key->name;
+    }
   }
 }
 

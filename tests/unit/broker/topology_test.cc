@@ -23,7 +23,7 @@ class TopologyTest : public ::testing::Test {
 
   BrokerConfig config;
   ConnectionInfo connection;
-  CatalogReplay replay{1, storage::LogConfig{}};
+  CatalogReplay replay{1, BrokerConfig{}};
   std::shared_ptr<const CatalogSnapshot> snapshot = replay.snapshot();
   proto::Arena arena{1 << 20};
 };

@@ -1,0 +1,37 @@
+// Broker keys: this broker's own.
+#include "broker/config/key_tables.h"
+
+namespace pelton::broker {
+namespace {
+
+using namespace key_words;
+
+constexpr BrokerKey kKeys[] = {
+    acts("pelton.cluster.id", any(kString), kNull, kLow, kReadOnly,
+         "Cluster id of a directory that is formatted.",
+         text<&B::cluster_id>),
+    acts("pelton.fetch.send.path", one_of(kString, "auto,sendfile,splice,copy"), "auto", kLow, kReadOnly,
+         "How record bytes go from file to socket.",
+         text<&B::send_path>),
+    acts("pelton.groups.max.bytes", at_least(kLong, -1), "-1", kLow, kReadOnly,
+         "Memory for members of groups and committed offsets; -1 = an eighth of the machine's.",
+         number<&B::groups_max_bytes>),
+    acts("pelton.log.level", one_of(kString, "trace,debug,info,warn,error"), "info", kLow, kReadOnly,
+         "Least level of what is logged.",
+         text<&B::log_level>),
+    acts("pelton.max.in.flight.requests.per.connection", between(kInt, 1, 10'000), "64", kLow, kReadOnly,
+         "Requests of one connection that are worked on at a time.",
+         number<&B::max_in_flight_per_connection>),
+    acts("pelton.pin.shards", any(kBoolean), "true", kLow, kReadOnly,
+         "Each shard's thread stays on one core.",
+         flag<&B::pin_shards>),
+    acts("pelton.shards", between(kInt, 0, 1024), "0", kLow, kReadOnly,
+         "Shards (threads); 0 = one a core.",
+         number<&B::shards>),
+};
+
+}  // namespace
+
+std::span<const BrokerKey> pelton_key_table() { return kKeys; }
+
+}  // namespace pelton::broker
