@@ -88,7 +88,8 @@ async function read (bootstrap, job) {
         return
       }
       dump.add({ topic, partition, ...message, headers: ungrouped(message.headers) })
-      following.set(`${topic} ${partition}`, { topic, partition, offset: String(BigInt(message.offset) + 1n) })
+      const offset = String(BigInt(message.offset) + 1n)
+      following.set(`${topic} ${partition}`, { topic, partition, offset })
       if (dump.taken === job.count) resolve()
     }
     consumer.run({ autoCommit: false, eachMessage }).catch(reject)

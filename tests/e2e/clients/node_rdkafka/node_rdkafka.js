@@ -47,7 +47,10 @@ function connected (client) {
 // it too) and leaves.
 async function read (bootstrap, job) {
   const consumer = new KafkaConsumer({
-    'bootstrap.servers': bootstrap, 'group.id': job.group, 'enable.auto.commit': false, 'fetch.wait.max.ms': 100
+    'bootstrap.servers': bootstrap,
+    'group.id': job.group,
+    'enable.auto.commit': false,
+    'fetch.wait.max.ms': 100
   }, { 'auto.offset.reset': 'earliest' })
   await connected(consumer)
   consumer.subscribe(job.topics)
