@@ -83,7 +83,14 @@ EpochEnd Log::end_of_epoch(int32_t leader_epoch) const {
 
 int32_t Log::epoch_of(int64_t offset) const { return parts_->epochs.epoch_of(offset); }
 
-void Log::set_config(const LogConfig& config) { parts_->config = config; }
+void Log::set_config(const LogConfig& config) {
+  if (parts_->config == config) return;
+  parts_->config = config;
+  if (parts_->failed || parts_->closed) return;
+  // How much may stay unsynced, and for how long, is judged anew at this turn's end.
+  parts_->storage.loop.timers().cancel(parts_->flush_timer);
+  parts_->storage.appends->mark_dirty(*parts_);
+}
 
 int Log::apply_retention(int64_t now_ms, int64_t high_watermark) {
   return parts_->apply_retention(now_ms, high_watermark);

@@ -144,6 +144,7 @@ class Log {
   // The epoch a record at `offset` was written in, -1 when unknown.
   int32_t epoch_of(int64_t offset) const;
 
+  // In force at once; what lies unsynced is synced when the new flush.messages or flush.ms asks for it.
   void set_config(const LogConfig& config);
   // Deletes whole segments past the size and time limits or before the log start (never beyond
   // `high_watermark`), a bounded number of them; returns how many: when there were any, there may be more.

@@ -86,7 +86,7 @@ void tell_idle(const ConfigChange& change) {
     if (count++ == 0) first = key;
   }
   if (count == 1) log_info("{} is kept. {}", first->name, first->text());
-  if (count > 1) log_info("{} and {} more keys are kept. {}", first->name, count - 1, first->text());
+  if (count > 1) log_info("{} and {} more are kept. {}", first->name, count - 1, first->text());
 }
 
 class AlterConfigs final : public RequestChange {

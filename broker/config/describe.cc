@@ -91,7 +91,6 @@ DescribedConfig describe_broker_key(const BrokerConfig& broker, std::string_view
     if (const BrokerKey* base = find_broker_key(without_listener(name))) {
       config.type = base->rule.type;
       config.sensitive = base->sensitive();
-      config.read_only = base->mode == UpdateMode::kReadOnly;
       config.documentation = base->text();
       if (!config.sensitive) config.value = *text_of(broker.layers, name);
     }

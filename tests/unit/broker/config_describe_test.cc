@@ -103,7 +103,7 @@ TEST(Describe, KeysOfOneListener) {
                                      {{"listener.name.out.ssl.keystore.type", "JKS"}});
   const auto type = find(describe_broker(config), "listener.name.out.ssl.keystore.type");
   EXPECT_EQ(type.value, "JKS");
-  EXPECT_FALSE(type.read_only);
+  EXPECT_TRUE(type.read_only);  // as Apache Kafka tells it, though it can be changed
   EXPECT_EQ(synonyms(type), "listener.name.out.ssl.keystore.type=JKS:2 ssl.keystore.type=PEM:4 "
                             "ssl.keystore.type=JKS:5");
 }

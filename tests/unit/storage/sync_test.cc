@@ -122,6 +122,37 @@ TEST(Sync, AfterSoManyRecordsOrSoLong) {
   ASSERT_EQ(h.io.started.size(), 1u) << "flush.ms";
 }
 
+TEST(Sync, ANewConfigurationCountsForWhatLiesUnsynced) {
+  LogConfig config;
+  config.flush_messages = kFlushNever;
+  ManualHarness h(config);
+  h.append({.records = 4});
+  h.turn();
+  EXPECT_TRUE(h.io.started.empty());
+  config.flush_ms = 1000;
+  h.log->set_config(config);
+  h.turn();
+  EXPECT_TRUE(h.io.started.empty());
+  config.flush_ms = 500;
+  h.log->set_config(config);
+  h.turn();
+  h.io.time_ns += 600'000'000;
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u) << "the shorter time";
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 4);
+  h.append({.records = 1});
+  h.turn();
+  config.flush_messages = 1;
+  h.log->set_config(config);
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u) << "every record is synced from now on";
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 5);
+}
+
 TEST(Sync, ManyDirtyLogsShareOneSyncOfTheFileSystem) {
   constexpr int kLogs = 12;
   ManualHarness h;
