@@ -1,6 +1,7 @@
 #include "broker/partition.h"
 
 #include "reactor/base/check.h"
+#include "reactor/base/log.h"
 
 namespace pelton::broker {
 
@@ -106,7 +107,20 @@ void Partition::notify_watches() {
   }
 }
 
+// Waiters for what is behind the log's end.
+void Partition::fail_behind(Waiters& waiters, int64_t end_offset, proto::ErrorCode error) {
+  Waiters failed;
+  auto first = waiters.end();
+  while (first != waiters.begin() && std::prev(first)->offset > end_offset) --first;
+  failed.splice(failed.end(), waiters, first, waiters.end());
+  fail_all(failed, error);
+}
+
 void Partition::on_written() {
+  if (suspended_at_ && log_->written_end().offset > *suspended_at_) {
+    log_info("{} takes records again", id_.directory_name());
+    suspended_at_.reset();
+  }
   wake_up_to(written_waiters_, log_->written_end().offset);
   if (!synced_policy()) advance_high_watermark(log_->written_end());
 }
@@ -115,7 +129,21 @@ void Partition::on_synced() {
   if (synced_policy()) advance_high_watermark(log_->synced_end());
 }
 
-void Partition::on_log_failed(SysError) {
+void Partition::on_suspended(SysError error) {
+  if (!suspended_at_) {
+    log_warn("{} cannot take records now: {}; it tries again every second", id_.directory_name(),
+             to_string(error));
+  }
+  int64_t end = log_->written_end().offset;
+  suspended_at_ = end;
+  fail_behind(written_waiters_, end, proto::ErrorCode::kKafkaStorageError);
+  fail_behind(committed_waiters_, end, proto::ErrorCode::kKafkaStorageError);
+}
+
+void Partition::on_log_failed(SysError error) {
+  if (!retired_) {
+    log_error("{} failed: {}; a restart looks at what is on the disk", id_.directory_name(), to_string(error));
+  }
   fail_all(written_waiters_, proto::ErrorCode::kKafkaStorageError);
   fail_all(committed_waiters_, proto::ErrorCode::kKafkaStorageError);
   notify_watches();

@@ -79,6 +79,7 @@ class Partition final : public storage::LogObserver {
   // --- storage::LogObserver ---
   void on_written() override;
   void on_synced() override;
+  void on_suspended(SysError error) override;
   void on_log_failed(SysError error) override;
 
  private:
@@ -90,12 +91,14 @@ class Partition final : public storage::LogObserver {
   static void wait_in(Waiters& waiters, CommitWaiter& waiter);
   static void wake_up_to(Waiters& waiters, int64_t end_offset);
   static void fail_all(Waiters& waiters, proto::ErrorCode error);
+  static void fail_behind(Waiters& waiters, int64_t end_offset, proto::ErrorCode error);
 
   storage::TopicPartition id_;
   Uuid topic_id_;
   int32_t leader_epoch_;
   bool always_synced_;
   bool retired_ = false;
+  std::optional<int64_t> suspended_at_;  // the log's end then
   storage::LogConfig config_;
   std::unique_ptr<storage::Log> log_;
   storage::LogPosition high_watermark_;

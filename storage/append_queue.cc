@@ -1,6 +1,7 @@
 #include "storage/append_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "storage/log_parts.h"
 
@@ -82,9 +83,7 @@ Status AppendQueue::write(Log::Parts& log) {
   Status wrote = file ? write_pieces(log, *file, active.written())
                       : Status(std::unexpected(file.error()));
   if (!wrote) {
-    // What part of it reached the file was never published and goes again.
-    if (file) (void)log.files.truncate(*file, active.written());
-    log.fail(wrote.error());
+    log.take_back(wrote.error(), /*cut=*/file.has_value());
     return wrote;
   }
   active.set_written(active.size());
@@ -94,8 +93,9 @@ Status AppendQueue::write(Log::Parts& log) {
   write_back(log, *file);
   Status indexes = active.flush_indexes(false);
   if (indexes) indexes = log.flush_epochs();
-  if (!indexes) log.fail(indexes.error());
-  return indexes;
+  // The batches are written whatever becomes of the rest, which is tried again with the next.
+  if (!indexes) log.suspend_or_fail(indexes.error());
+  return log.failed ? indexes : Status();
 }
 
 void AppendQueue::after_write(Log::Parts& log) {
@@ -119,10 +119,17 @@ void AppendQueue::write_all() {
     Log::Parts& log = now.front();
     now.pop_front();
     Status wrote = write(log);
-    if (!wrote) {
+    if (log.failed) {
       log.tell_failure();
       continue;
     }
+    if (log.suspended) {
+      // What was written before it is told at the next turn's end.
+      mark_dirty(log);
+      log.observer.on_suspended(*std::exchange(log.suspended, std::nullopt));
+      continue;
+    }
+    if (!wrote) continue;
     after_write(log);
     log.observer.on_written();
   }

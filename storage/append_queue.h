@@ -2,7 +2,7 @@
 // its own with one pwritev, then its observer is told and the syncs it needs are started.
 //
 // Owner shard: one. Lifetime: outlives the logs. The queued bytes belong to the callers of append and stay
-// until on_written or on_log_failed.
+// until on_written, on_suspended or on_log_failed.
 #pragma once
 
 #include <cstdint>

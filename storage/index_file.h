@@ -68,6 +68,9 @@ class IndexFile {
   void append(const uint8_t* entry) { tail_.insert(tail_.end(), entry, entry + entry_size_); }
   bool wants_flush() const { return tail_.size() >= kTailBytes; }
   bool unwritten() const { return !tail_.empty(); }
+  // Entries that are not in the file yet; keep_unwritten() forgets all but the first `count` of them.
+  uint32_t unwritten_entries() const { return static_cast<uint32_t>(tail_.size() / entry_size_); }
+  void keep_unwritten(uint32_t count) { tail_.resize(size_t{count} * entry_size_); }
   // Writes the tail behind what the file has. create: makes the file even when there is nothing to write.
   Status flush(const std::string& path, bool create = false);
   // Empties the file and the tail.

@@ -40,6 +40,9 @@ class LogObserver {
   virtual ~LogObserver() = default;
   virtual void on_written() = 0;               // written_end() moved
   virtual void on_synced() = 0;                // synced_end() moved
+  // A full disk, or the like: what was queued is not in the log, which ends at written_end() again and takes
+  // nothing for a moment.
+  virtual void on_suspended(SysError error) = 0;
   // A write or sync failed: nothing pending was made durable, the log takes no more appends. Never retried.
   virtual void on_log_failed(SysError error) = 0;
 };
@@ -88,9 +91,9 @@ class Log {
 
   // Appends one batch that proto::validate has passed. Checks the producer's epoch and sequence, stamps
   // base offset and leader epoch in place, queues the bytes for the write at this turn's end: they must
-  // stay in memory until on_written or on_log_failed. Errors: kOutOfOrderSequenceNumber,
+  // stay in memory until on_written, on_suspended or on_log_failed. Errors: kOutOfOrderSequenceNumber,
   // kInvalidProducerEpoch, kTransactionCoordinatorFenced, kInvalidTxnState, kRecordListTooLarge (does not
-  // fit in a segment), kKafkaStorageError (the log has failed).
+  // fit in a segment), kKafkaStorageError (the log has failed, or the disk is full).
   // transaction_version: of the coordinator that sends a transaction's marker.
   AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms,
                       int16_t transaction_version = 0);

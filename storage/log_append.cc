@@ -40,6 +40,43 @@ void Log::Parts::tell_failure() {
   observer.on_log_failed(failure);
 }
 
+namespace {
+
+constexpr uint64_t kSuspendedNs = 1'000'000'000;
+
+bool passes(SysError error) {
+  switch (error.code) {
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Log::Parts::suspend_or_fail(SysError error) {
+  if (!passes(error)) return fail(error);
+  refuses_until_ns = storage.loop.now_ns() + kSuspendedNs;
+  suspended = error;
+  storage.appends->mark_dirty(*this);
+}
+
+void Log::Parts::take_back(SysError error, bool cut) {
+  storage.appends->drop(*this);
+  if (Status back = active().go_back(cut); !back) return fail(back.error());
+  next_offset = written_end.offset;
+  producers->go_back(next_offset);
+  for (Recent& entry : recent) {
+    if (entry.place.last_offset >= next_offset) entry.segment_base = -1;
+  }
+  suspend_or_fail(error);
+}
+
 AppendResult Log::Parts::append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin,
                                 int64_t now_ms, int16_t transaction_version) {
   AppendResult result;
@@ -48,10 +85,11 @@ AppendResult Log::Parts::append(MutableBytes batch, int32_t leader_epoch, Append
     return result;
   };
   auto fail_with = [&](SysError error) {
-    fail(error);
+    suspend_or_fail(error);
     return refuse(ErrorCode::kKafkaStorageError);
   };
   if (failed || closed) return refuse(ErrorCode::kKafkaStorageError);
+  if (storage.loop.now_ns() < refuses_until_ns) return refuse(ErrorCode::kKafkaStorageError);
   proto::BatchView view{Bytes(batch)};
   if (view.size() > static_cast<uint64_t>(config.segment_bytes)) {
     return refuse(ErrorCode::kRecordListTooLarge);
@@ -78,15 +116,23 @@ AppendResult Log::Parts::append(MutableBytes batch, int32_t leader_epoch, Append
   if (*full) {
     if (Status rolled = roll(); !rolled) return fail_with(rolled.error());
   }
+  if (!pending) {
+    active().remember();
+    producers->remember();
+  }
   proto::set_base_offset(batch, next_offset);
   proto::set_partition_leader_epoch(batch, leader_epoch);
   uint64_t position = active().size();
   if (Status noted = active().note_append(view, config.index_interval_bytes); !noted) {
-    return fail_with(noted.error());
+    fail(noted.error());
+    return refuse(ErrorCode::kKafkaStorageError);
   }
   if (view.has_producer_id()) {
     auto completed = apply_to_producers(view, active(), position);
-    if (!completed) return fail_with(completed.error());
+    if (!completed) {
+      fail(completed.error());
+      return refuse(ErrorCode::kKafkaStorageError);
+    }
     if (*completed) producers->await_commit(**completed);
   }
   if (epochs.assign(leader_epoch, next_offset) || epochs_unsaved) epochs_dirty = true;

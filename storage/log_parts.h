@@ -41,6 +41,11 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   // Notes a failure. tell_failure() passes it on to the observer, once, from the end of a turn.
   void fail(SysError error);
   void tell_failure();
+  // The disk is full, or something else that passes is in the way: appends are refused for a moment, and then
+  // tried again; the observer is told from the end of a turn. Any other error fails the log.
+  void suspend_or_fail(SysError error);
+  // What is queued cannot be written: the log ends where the file does, which is cut when some of it may be there.
+  void take_back(SysError error, bool cut);
   // What belongs to a write but not into the segment: the epochs' file.
   Status flush_epochs();
 
@@ -82,8 +87,9 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   // --- retention.cc ---
   int apply_retention(int64_t now_ms, int64_t high_watermark);
   void set_log_start_offset(int64_t offset);
-  // Renames the files of the first `count` segments and unlinks them later.
-  Status delete_front(size_t count);
+  // Renames the files of the first `count` segments and unlinks them later; how many it were.
+  Result<size_t> delete_front(size_t count);
+  Result<size_t> rename_front(size_t count, std::vector<std::string>& doomed);
 
   Segment& active() { return *segments.back(); }
   const Segment& active() const { return *segments.back(); }
@@ -117,6 +123,8 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   bool failed = false;
   bool failure_told = false;
   SysError failure;
+  std::optional<SysError> suspended;  // to be told
+  uint64_t refuses_until_ns = 0;
 
   // The newest batches, so that readers at the tail need no index.
   struct Recent {

@@ -138,6 +138,10 @@ std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView&
                                                          const LogPosition& place) {
   end_offset_ = batch.next_offset();
   if (!batch.has_producer_id()) return std::nullopt;
+  if (remembering_) {
+    const ProducerEntry* known = find(batch.producer_id());
+    before_.emplace_back(batch.producer_id(), known ? std::optional(*known) : std::nullopt);
+  }
   if (!batch.control()) {
     ProducerEntry& entry = producers_[batch.producer_id()];
     entry.set_epoch(batch.producer_epoch());
@@ -163,6 +167,30 @@ std::optional<CompletedTransaction> ProducerState::apply(const proto::BatchView&
   entry.last_timestamp = batch.max_timestamp();
   entry.transaction_first_offset = -1;
   return completed;
+}
+
+void ProducerState::remember() {
+  constexpr size_t kKept = 64;
+  remembering_ = true;
+  if (before_.capacity() > kKept) before_ = {};
+  before_.clear();
+}
+
+void ProducerState::go_back(int64_t end_offset) {
+  for (; !before_.empty(); before_.pop_back()) {
+    auto& [id, entry] = before_.back();
+    if (entry) {
+      producers_[id] = *entry;
+    } else {
+      producers_.erase(id);
+    }
+  }
+  for (; !ended_.empty() && ended_.back().last_offset >= end_offset; ended_.pop_back()) {
+    const LogPosition& first = ended_.back().first;
+    open_[first.offset] = first;
+  }
+  open_.erase(open_.lower_bound(end_offset), open_.end());
+  end_offset_ = end_offset;
 }
 
 std::optional<LogPosition> ProducerState::first_open_transaction() const {

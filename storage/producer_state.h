@@ -77,6 +77,11 @@ class ProducerState {
   // transaction that it ends, if any.
   std::optional<CompletedTransaction> apply(const proto::BatchView& batch, const LogPosition& place);
 
+  // What apply() does from now on can be taken back.
+  void remember();
+  // Takes back every batch from `end_offset` on, where remember() was called.
+  void go_back(int64_t end_offset);
+
   int64_t end_offset() const { return end_offset_; }
   void set_end_offset(int64_t offset) { end_offset_ = offset; }
 
@@ -110,6 +115,9 @@ class ProducerState {
   std::unordered_map<int64_t, ProducerEntry> producers_;
   std::map<int64_t, LogPosition> open_;  // by their first offset
   std::deque<Ended> ended_;              // in the order of their markers
+  bool remembering_ = false;
+  // Producers before they were changed; no entry: they were not known.
+  std::vector<std::pair<int64_t, std::optional<ProducerEntry>>> before_;
   int64_t end_offset_ = 0;
 };
 

@@ -49,46 +49,52 @@ int Log::Parts::apply_retention(int64_t now_ms, int64_t high_watermark) {
   // There is always an active segment.
   if (count == segments.size()) {
     if (Status rolled = roll(); !rolled) {
-      fail(rolled.error());
+      suspend_or_fail(rolled.error());
       return 0;
     }
   }
-  if (Status deleted = delete_front(count); !deleted) {
-    fail(deleted.error());
-    return 0;
-  }
-  return static_cast<int>(count);
+  Result<size_t> deleted = delete_front(count);
+  if (deleted) return static_cast<int>(*deleted);
+  suspend_or_fail(deleted.error());
+  return 0;
 }
 
-Status Log::Parts::delete_front(size_t count) {
-  CHECK(count < segments.size());
-  std::vector<std::string> doomed;
-  auto rename = [&](const std::string& from) -> Status {
-    Status renamed = files.rename(from, from + kDeletedSuffix);
-    if (renamed) doomed.push_back(from + kDeletedSuffix);
-    if (!renamed && renamed.error().code == ENOENT) return {};
-    return renamed;
-  };
-  int64_t new_first = segments[count]->base_offset();
+// The .log file's name decides: a segment whose .log keeps its name stays, with all that come after it. Other
+// files that cannot be renamed are removed under the name they have.
+Result<size_t> Log::Parts::rename_front(size_t count, std::vector<std::string>& doomed) {
   for (size_t i = 0; i < count; ++i) {
     for (const char* suffix :
          {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix, kTransactionIndexSuffix}) {
-      if (Status renamed = rename(segments[i]->path(suffix)); !renamed) return renamed;
+      std::string name = segments[i]->path(suffix);
+      Status renamed = files.rename(name, name + kDeletedSuffix);
+      if (!renamed && suffix == kLogSuffix) {
+        if (i == 0) return std::unexpected(renamed.error());
+        return i;
+      }
+      doomed.push_back(renamed ? name + kDeletedSuffix : name);
     }
   }
-  // Only when every rename has worked: a log that fails on the way keeps its segments.
-  for (size_t i = 0; i < count; ++i) storage.descriptors->bury(std::move(segments[i]));
-  segments.erase(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
+  return count;
+}
+
+Result<size_t> Log::Parts::delete_front(size_t count) {
+  CHECK(count < segments.size());
+  std::vector<std::string> doomed;
+  Result<size_t> renamed = rename_front(count, doomed);
+  if (!renamed) return renamed;
+  for (size_t i = 0; i < *renamed; ++i) storage.descriptors->bury(std::move(segments[i]));
+  segments.erase(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(*renamed));
+  int64_t new_first = segments.front()->base_offset();
   while (!snapshots.empty() && snapshots.front() < new_first) {
-    if (Status renamed = rename(path(segment_file_name(snapshots.front(), kSnapshotSuffix))); !renamed) {
-      return renamed;
-    }
+    std::string name = path(segment_file_name(snapshots.front(), kSnapshotSuffix));
+    doomed.push_back(files.rename(name, name + kDeletedSuffix) ? name + kDeletedSuffix : name);
     snapshots.erase(snapshots.begin());
   }
   storage.deletions->delete_files(std::move(doomed), config.file_delete_delay_ms);
   if (synced_end.offset < new_first) synced_end = {new_first, new_first, 0};
   set_log_start_offset(new_first);
-  return flush_epochs();
+  if (Status flushed = flush_epochs(); !flushed) suspend_or_fail(flushed.error());
+  return renamed;
 }
 
 void Log::Parts::set_log_start_offset(int64_t offset) {

@@ -125,6 +125,28 @@ Status Segment::note_append(const proto::BatchView& batch, int32_t index_interva
   return {};
 }
 
+void Segment::remember() {
+  remembered_ = {bytes_since_index_entry_,
+                 largest_,
+                 last_time_entry_,
+                 first_batch_timestamp_,
+                 offset_index_.file().unwritten_entries(),
+                 time_index_.file().unwritten_entries(),
+                 transaction_index_.file().unwritten_entries()};
+}
+
+Status Segment::go_back(bool cut) {
+  bytes_since_index_entry_ = remembered_.bytes_since_index_entry;
+  largest_ = remembered_.largest;
+  last_time_entry_ = remembered_.last_time_entry;
+  first_batch_timestamp_ = remembered_.first_batch_timestamp;
+  offset_index_.file().keep_unwritten(remembered_.offset_entries);
+  time_index_.file().keep_unwritten(remembered_.time_entries);
+  transaction_index_.file().keep_unwritten(remembered_.transaction_entries);
+  size_ = written_;
+  return cut ? truncate(written_) : Status();
+}
+
 Status Segment::note_aborted(const AbortedTransaction& aborted) {
   Status opened = transaction_index_.file().open(path(kTransactionIndexSuffix));
   if (opened) transaction_index_.append(aborted);
@@ -147,9 +169,9 @@ Status Segment::flush_indexes(bool all) {
 
 Status Segment::finish() {
   if (!touched_) return {};
-  touched_ = false;
   if (time_index_.maybe_append(last_time_entry_, largest_)) last_time_entry_ = largest_;
   if (Status flushed = flush_indexes(true); !flushed) return flushed;
+  touched_ = false;
   if (reserved_ <= written_) return {};
   Result<FileFd> fd = file();
   if (!fd) return std::unexpected(fd.error());

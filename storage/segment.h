@@ -71,6 +71,10 @@ class Segment : public ListHook<DescriptorTag> {
   // Counts the batch in (its base offset is stamped): size, largest timestamp, index entries.
   Status note_append(const proto::BatchView& batch, int32_t index_interval_bytes);
 
+  // Remembers where it stands: everything that is counted in is in the file.
+  void remember();
+  // Goes back there: what was counted in since is forgotten. cut: some of it may have reached the file.
+  Status go_back(bool cut);
   // A transaction was aborted by the marker counted in last.
   Status note_aborted(const AbortedTransaction& aborted);
 
@@ -112,6 +116,16 @@ class Segment : public ListHook<DescriptorTag> {
   friend class DescriptorCache;
   friend class SegmentPin;
 
+  struct Standing {
+    uint64_t bytes_since_index_entry = 0;
+    TimeIndexEntry largest;
+    TimeIndexEntry last_time_entry;
+    std::optional<int64_t> first_batch_timestamp;
+    uint32_t offset_entries = 0;  // not in the index files yet
+    uint32_t time_entries = 0;
+    uint32_t transaction_entries = 0;
+  };
+
   Status load_timestamps();
   Result<int64_t> first_batch_timestamp();
 
@@ -133,6 +147,7 @@ class Segment : public ListHook<DescriptorTag> {
   bool name_durable_ = false;
   std::optional<int64_t> first_batch_timestamp_;
   int64_t roll_jitter_ms_ = 0;
+  Standing remembered_;
 
   FileFd file_ = -1;
   uint64_t used_in_sweep_ = 0;

@@ -28,6 +28,7 @@ class FaultyFiles final : public FileSystem {
  public:
   Result<FileFd> open(const std::string& path, OpenMode mode) override {
     ++calls;
+    if ((mode == OpenMode::kCreate || mode == OpenMode::kCreateNew) && no_space()) return sys_error(ENOSPC);
     Result<FileFd> fd = files_.open(path, mode);
     if (fd) {
       paths[*fd] = path;
@@ -47,6 +48,11 @@ class FaultyFiles final : public FileSystem {
   // Fails with write_error after write_budget bytes, as a full disk does: what fits is written.
   Status pwritev(FileFd fd, const iovec* pieces, int count, uint64_t position) override {
     ++calls;
+    if (no_space()) {
+      iovec part{pieces[0].iov_base, pieces[0].iov_len / 2};
+      (void)files_.pwritev(fd, &part, 1, position);
+      return sys_error(ENOSPC);
+    }
     if (write_error == 0 || !paths[fd].ends_with(fail_suffix)) {
       return files_.pwritev(fd, pieces, count, position);
     }
@@ -72,6 +78,7 @@ class FaultyFiles final : public FileSystem {
   }
   void start_writeback(FileFd, uint64_t, uint64_t) override { ++writebacks; }
   Status rename(const std::string& from, const std::string& to) override {
+    if (no_space()) return sys_error(ENOSPC);
     return files_.rename(from, to);
   }
   Status unlink(const std::string& path) override { return files_.unlink(path); }
@@ -98,6 +105,9 @@ class FaultyFiles final : public FileSystem {
     return fd;
   }
 
+  // That many calls that need room work, and then none until it is set again.
+  std::optional<int> room;
+  int refused = 0;  // for want of room
   int write_error = 0;
   size_t write_budget = 0;
   std::string fail_suffix = ".log";
@@ -110,6 +120,12 @@ class FaultyFiles final : public FileSystem {
   std::map<FileFd, std::string> paths;
 
  private:
+  bool no_space() {
+    if (!room || (*room)-- > 0) return false;
+    room = 0;
+    ++refused;
+    return true;
+  }
   PosixFiles files_;
 };
 
@@ -188,12 +204,17 @@ struct Observer final : LogObserver {
     if (when_written) when_written();
   }
   void on_synced() override { ++synced; }
+  void on_suspended(SysError error) override {
+    ++suspensions;
+    last_error = error;
+  }
   void on_log_failed(SysError error) override {
     ++failures;
     last_error = error;
   }
   int written = 0;
   int synced = 0;
+  int suspensions = 0;
   int failures = 0;
   SysError last_error;
   std::function<void()> when_written;

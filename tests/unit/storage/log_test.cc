@@ -263,16 +263,16 @@ TEST(Log, ForEachBatch) {
   EXPECT_EQ(seen, (std::vector<int64_t>{4, 6, 8, 10}));
 }
 
-TEST(Log, FullDiskFailsTheLogOnce) {
+TEST(Log, AFailedWriteFailsTheLogOnce) {
   Harness h;
   h.append({});
   h.settle();
-  h.io.fs.write_error = ENOSPC;
+  h.io.fs.write_error = EIO;
   h.io.fs.write_budget = 20;
   h.append({.value_bytes = 500});
   h.turn();
   EXPECT_EQ(h.observer.failures, 1);
-  EXPECT_EQ(h.observer.last_error.code, ENOSPC);
+  EXPECT_EQ(h.observer.last_error.code, EIO);
   EXPECT_TRUE(h.log->failed());
   EXPECT_EQ(h.log->written_end().offset, 1);
   h.io.fs.write_error = 0;

@@ -284,7 +284,7 @@ class TransactionModelTest : public testing::TestWithParam<int> {};
 TEST_P(TransactionModelTest, ReadersGetTheCommittedRecords) {
   TransactionModel(static_cast<uint64_t>(GetParam())).run(150);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, TransactionModelTest, testing::Range(0, 20));
+INSTANTIATE_TEST_SUITE_P(Seeds, TransactionModelTest, testing::Range(0, 12));
 
 }  // namespace
 }  // namespace pelton::storage
