@@ -12,6 +12,7 @@
 
 #include "broker/catalog/snapshot.h"
 #include "broker/config/broker_config.h"
+#include "broker/metrics/request_metrics.h"
 #include "reactor/shard.h"
 #include "storage/log_dir.h"
 #include "storage/shard_storage.h"
@@ -63,6 +64,7 @@ struct BrokerShard {
   storage::LogStartCheckpoint* log_starts = nullptr;  // on kCatalogShard only
   HelperThreads* helpers = nullptr;         // of the process; may be called from any shard
   ShardCounters counters;
+  RequestMetrics request_metrics;
   // The only thing that other shards read: for choosing where a connection goes.
   std::atomic<size_t> open_connections{0};
   bool stopping = false;                    // waits end with what there is

@@ -120,6 +120,20 @@ void log_start_up(const Server& server, const UringIo& io, int64_t started_ms) {
   log_info("io_uring: {}", io.features());
 }
 
+// A port for metrics that nobody asked for may be another broker's: then this one has none.
+Result<void, std::string> listen_metrics(const BrokerConfig& config, Server& server) {
+  constexpr const char* kKey = "pelton.metrics.listener";
+  const SocketAddress& address = *config.metrics_listener;
+  if (Status free = posix::check_free(address); !free) {
+    std::string why = fmt::format("cannot listen on {} ({}): {}", address.to_string(), kKey,
+                                  to_string(free.error()));
+    if (config.metrics_listener_given) return std::unexpected(why);
+    log_warn("{}; metrics are not served", why);
+    return {};
+  }
+  return server.listen_metrics(PELTON_VERSION);
+}
+
 int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   auto started = std::chrono::steady_clock::now();
   // Every thread inherits the mask: only the waiting thread takes signals.
@@ -150,6 +164,9 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
                               listener.name, to_string(free.error())));
   }
   if (auto listening = (*server)->listen(); !listening) return fail(listening.error());
+  if (config.metrics_listener) {
+    if (auto listening = listen_metrics(config, **server); !listening) return fail(listening.error());
+  }
 
   std::unique_ptr<ShardThreads> threads;
   if (Status running = ShardThreads::start((*server)->shards(), config.pin_shards, threads); !running)

@@ -24,6 +24,7 @@ void Request::begin(Connection& connection, FrameHold hold, MutableBytes frame,
                     const proto::RequestHead& head) {
   CHECK(state_ == State::kFree);
   state_ = State::kRunning;
+  times_ = {};
   home_with_answer_ = false;
   connection_ = &connection;
   info_ = &connection.info();
@@ -83,6 +84,7 @@ void Request::hop(ShardId to, Continue next) {
 void Request::finish() {
   CHECK(state_ == State::kRunning, "a request is answered once");
   state_ = State::kAnswered;
+  times_.answered = here_->shard.io().now_ns();
   if (here_->shard.id() == home_) {
     home_with_answer_ = true;
     connection_->on_answered(*this);

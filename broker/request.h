@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "broker/metrics/request_metrics.h"
 #include "broker/net/frame_hold.h"
 #include "broker/reply.h"
 #include "proto/api.h"
@@ -150,6 +151,7 @@ class Request : public ListHook<InFlightTag> {
   }
   const char* close_reason() const { return close_reason_; }
   SendReply& sending() { return sending_; }
+  RequestTimes& times() { return times_; }
 
  private:
   // The decode limit is the arena's; what handlers build from a decoded request is bounded by it.
@@ -190,6 +192,7 @@ class Request : public ListHook<InFlightTag> {
   Continue next_ = nullptr;
   Message message_;
   SendReply sending_;
+  RequestTimes times_;
   const char* close_reason_ = nullptr;
   void* gone_owner_ = nullptr;
   OnClientGone on_client_gone_ = nullptr;

@@ -8,6 +8,7 @@
 #include "broker/fetch/fetch_session.h"
 #include "broker/group/group_shard.h"
 #include "broker/helper_context.h"
+#include "broker/metrics/http_listener.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "reactor/base/log.h"
@@ -62,6 +63,7 @@ Result<void, std::string> Server::start_up(const Options& options) {
   catalog_writer_ = std::move(*writer);
   broker_shards_[kCatalogShard]->catalog_writer = catalog_writer_.get();
   if (auto loaded = load_partitions(options); !loaded) return loaded;
+  log_dir_->all_loaded();
   catalog_writer_->start();
 
   for (auto& here : broker_shards_)
@@ -116,6 +118,24 @@ Result<void, std::string> Server::listen() {
     log_info("Listening on {}://{}", listener.name, on_port.bind.to_string());
   }
   for (auto& here : broker_shards_) here->connections->start();
+  return {};
+}
+
+Result<void, std::string> Server::listen_metrics(const std::string& version) {
+  if (!config_.metrics_listener) return {};
+  std::vector<BrokerShard*> all;
+  for (auto& here : broker_shards_) all.push_back(here.get());
+  BrokerShard& here = *broker_shards_[kCatalogShard];
+  ProcessFacts facts{.version = version,
+                     .cluster_id = config_.cluster_id,
+                     .node_id = config_.node_id,
+                     .started_ms = here.shard.loop().wall_ms()};
+  metrics_ = std::make_unique<HttpListener>(here, all, facts);
+  auto bound = metrics_->listen(*config_.metrics_listener);
+  if (!bound)
+    return std::unexpected(fmt::format("cannot listen on {} (pelton.metrics.listener): {}",
+                                       config_.metrics_listener->to_string(), to_string(bound.error())));
+  log_info("Metrics on http://{}/metrics", bound->to_string());
   return {};
 }
 

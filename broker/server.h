@@ -19,7 +19,8 @@
 
 namespace pelton::broker {
 
-class Background;  // background.h
+class Background;    // background.h
+class HttpListener;  // metrics/http_listener.h
 
 class Server {
  public:
@@ -36,6 +37,8 @@ class Server {
 
   // Opens every listener on every shard and accepts from then on.
   Result<void, std::string> listen();
+  // Opens the metrics listener, where one is configured.
+  Result<void, std::string> listen_metrics(const std::string& version);
   std::vector<Shard*> shards();
   BrokerShard& shard(ShardId id) { return *broker_shards_[id]; }
   const BrokerConfig& config() const { return config_; }
@@ -61,6 +64,7 @@ class Server {
   std::unique_ptr<CatalogWriter> catalog_writer_;
   std::vector<std::unique_ptr<Background>> background_;
   std::vector<Background*> backgrounds_;  // by shard id, for the rounds they do together
+  std::unique_ptr<HttpListener> metrics_;  // on the catalog's shard
   ServerStop stop_;
   friend class ServerStop;
 };

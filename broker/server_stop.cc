@@ -3,6 +3,7 @@
 #include "broker/catalog/writer.h"
 #include "broker/checkpoints.h"
 #include "broker/group/group_shard.h"
+#include "broker/metrics/http_listener.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "broker/server.h"
@@ -54,6 +55,7 @@ void ServerStop::OneShard::enter(Shard& shard) {
   switch (phase) {
     case Phase::kDrain:
       here.stopping = true;
+      if (here.shard.id() == kCatalogShard && all.server_.metrics_) all.server_.metrics_->stop();
       here.helpers->stop();
       here.connections->stop_accepting();
       here.groups->stop();
@@ -72,7 +74,9 @@ void ServerStop::OneShard::enter(Shard& shard) {
 
 void ServerStop::OneShard::poll_drained() {
   Loop& loop = here.shard.loop();
-  if (here.connections->open_connections() > 0 && loop.now_ns() < drain_until_ns)
+  bool metrics_busy =
+      here.shard.id() == kCatalogShard && all.server_.metrics_ && !all.server_.metrics_->idle();
+  if ((here.connections->open_connections() > 0 || metrics_busy) && loop.now_ns() < drain_until_ns)
     return loop.timers().start(drain_timer, loop.now_ns() + kPollNs);
   here.shard.send(kCatalogShard, to_catalog);
 }

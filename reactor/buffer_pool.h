@@ -67,6 +67,7 @@ class BufferPool {
   void wait(BufferWaiter& waiter) { waiters_.push_back(waiter); }
 
   size_t used_bytes() const { return used_; }
+  size_t limit_bytes() const { return limit_; }
   size_t kept_bytes() const { return kept_; }
 
  private:

@@ -41,7 +41,15 @@ bool Loop::run_turn(bool wait) {
   if (deliver_ != nullptr) ran |= deliver_(mail_owner_);
   ran |= timers_.advance(now_ns_) > 0;
   ran |= run_turn_ends();
+  count_turn();
   return ran;
+}
+
+void Loop::count_turn() {
+  uint64_t took = io_.now_ns() - now_ns_;
+  ++counters_.turns;
+  if (took > kStallNs) ++counters_.stalled_turns;
+  counters_.longest_turn_ns = std::max(counters_.longest_turn_ns, took);
 }
 
 void Loop::run() {

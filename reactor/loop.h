@@ -51,8 +51,17 @@ inline constexpr int kPhaseSend = 2;     // replies reach the sockets
 inline constexpr int kPhaseMail = 3;     // messages that found a full mailbox
 inline constexpr int kPhases = 4;
 
+// What a loop has done since its start. A turn's time is without its sleep.
+struct LoopCounters {
+  uint64_t turns = 0;
+  uint64_t stalled_turns = 0;  // longer than kStallNs
+  uint64_t longest_turn_ns = 0;
+};
+
 class Loop {
  public:
+  static constexpr uint64_t kStallNs = 10'000'000;
+
   explicit Loop(Io& io, bool shuffle = false);
 
   Io& io() { return io_; }
@@ -60,6 +69,7 @@ class Loop {
   // The time of this turn (read once after poll).
   uint64_t now_ns() const { return now_ns_; }
   int64_t wall_ms() { return io_.wall_ms(); }
+  const LoopCounters& counters() const { return counters_; }
 
   // Runs `task` in the next turn (result 0). The task must not be pending.
   void post(Completion& task);
@@ -85,6 +95,7 @@ class Loop {
   bool has_turn_ends() const;
   void shuffle(ReadyList& list);
   std::optional<uint64_t> wait_deadline(bool wait);
+  void count_turn();
 
   Io& io_;
   TimerWheel timers_;
@@ -95,6 +106,7 @@ class Loop {
   Deliver deliver_ = nullptr;
   MayWait may_wait_ = nullptr;
   uint64_t now_ns_;
+  LoopCounters counters_;
   bool shuffle_;
   bool stopped_ = false;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct BrokerConfig {
   std::string log_dir;                          // log.dirs (one directory)
   int shards = 0;                               // pelton.shards; 0 = number of cores
   bool pin_shards = true;
+  std::optional<SocketAddress> metrics_listener;  // pelton.metrics.listener; none: off
+  bool metrics_listener_given = false;            // a source sets it: its port must be had
   std::string log_level = "info";               // pelton.log.level
 
   // topics

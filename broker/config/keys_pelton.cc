@@ -22,6 +22,9 @@ constexpr BrokerKey kKeys[] = {
     acts("pelton.max.in.flight.requests.per.connection", between(kInt, 1, 10'000), "64", kLow, kReadOnly,
          "Requests of one connection that are worked on at a time.",
          number<&B::max_in_flight_per_connection>),
+    acts("pelton.metrics.listener", any(kString), "127.0.0.1:9404", kLow, kReadOnly,
+         "Where metrics (/metrics, for Prometheus), /health and /ready are served by HTTP: address:port; "
+         "empty: nowhere. When nothing is set and the port is taken, they are not served."),
     acts("pelton.pin.shards", any(kBoolean), "true", kLow, kReadOnly,
          "Each shard's thread stays on one core.",
          flag<&B::pin_shards>),

@@ -20,6 +20,11 @@ std::string upper(std::string_view text) {
 
 std::unexpected<std::string> fail(std::string why) { return std::unexpected(std::move(why)); }
 
+bool is_address(const std::string& host) {
+  unsigned char address[sizeof(in6_addr)];
+  return inet_pton(AF_INET, host.c_str(), address) == 1 || inet_pton(AF_INET6, host.c_str(), address) == 1;
+}
+
 Result<Endpoint, std::string> parse_endpoint(const std::string& text) {
   size_t scheme = text.find("://");
   size_t colon = text.rfind(':');
@@ -51,11 +56,7 @@ Result<std::string, std::string> bind_address(const Endpoint& endpoint) {
     return endpoint.host == "::" ? std::string() : endpoint.host;
   }
   if (endpoint.host == "localhost") return std::string("127.0.0.1");
-  unsigned char address[sizeof(in6_addr)];
-  if (inet_pton(AF_INET, endpoint.host.c_str(), address) == 1 ||
-      inet_pton(AF_INET6, endpoint.host.c_str(), address) == 1) {
-    return endpoint.host;
-  }
+  if (is_address(endpoint.host)) return endpoint.host;
   return fail(fmt::format("listeners: {}://{}:{}: the host must be an IP address, localhost or empty; "
                           "names belong in advertised.listeners",
                           endpoint.name, endpoint.host, endpoint.port));
@@ -122,6 +123,17 @@ Result<std::vector<Endpoint>, std::string> parse_endpoints(std::string_view text
     endpoints.push_back(std::move(*endpoint));
   }
   return endpoints;
+}
+
+Result<SocketAddress, std::string> parse_bind_address(std::string_view text) {
+  auto endpoint = parse_endpoint(fmt::format("HTTP://{}", text));
+  if (!endpoint) return fail("address:port is expected, for example 127.0.0.1:9404 or [::1]:9404");
+  std::string host = endpoint->host == "localhost" ? "127.0.0.1" : endpoint->host;
+  if (host == "::") host.clear();
+  if (!host.empty() && !is_address(host)) {
+    return fail(fmt::format("{} is not an IP address, localhost or empty (every address)", host));
+  }
+  return SocketAddress{.host = host, .port = endpoint->port};
 }
 
 Result<std::map<std::string, std::string>, std::string> parse_protocol_map(std::string_view text) {

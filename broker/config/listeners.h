@@ -23,6 +23,9 @@ Result<std::vector<Endpoint>, std::string> parse_endpoints(std::string_view text
 // "NAME:PROTOCOL,...".
 Result<std::map<std::string, std::string>, std::string> parse_protocol_map(std::string_view text);
 
+// "address:port", "localhost:port" or ":port" (every address). The error is the end of a sentence.
+Result<SocketAddress, std::string> parse_bind_address(std::string_view text);
+
 struct ListenerTexts {
   std::string listeners;
   std::string advertised;  // empty: not set

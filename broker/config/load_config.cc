@@ -26,6 +26,7 @@ class Loader {
     set_values(values_, config_);
     set_node_id();
     set_listeners();
+    set_metrics_listener();
     set_log_dir();
     check_single_node();
     for (const KeyProblem& problem : check_between_keys(values_)) fail(problem.key, problem.why);
@@ -153,6 +154,19 @@ class Loader {
     }
     std::string_view message = listeners.error();
     fail(message.substr(0, message.find(':')), message);
+  }
+
+  void set_metrics_listener() {
+    constexpr std::string_view kKey = "pelton.metrics.listener";
+    std::string text = text_of(kKey);
+    if (text.empty()) return;
+    auto address = parse_bind_address(text);
+    if (address) {
+      config_.metrics_listener = *address;
+      config_.metrics_listener_given = given(kKey) != nullptr;
+    } else {
+      fail(kKey, fmt::format("{}={}: {}", kKey, text, address.error()));
+    }
   }
 
   void set_log_dir() {

@@ -66,7 +66,10 @@ void Connection::on_frame(const FrameHold& hold, MutableBytes frame) {
   ++in_flight_count_;
   ++here_.counters.requests;
   update_reading();
+  Io& io = here_.shard.io();
+  request.times().begun = io.now_ns();
   handler->handle(here_, request);
+  request.times().returned = io.now_ns();
 }
 
 void Connection::on_answered(Request& request) {
@@ -79,7 +82,7 @@ void Connection::flush() {
     Request& request = in_flight_.front();
     in_flight_.pop_front();
     --in_flight_count_;
-    if (!send(request)) set_.give_back(request);
+    if (!send(request)) count_and_give_back(request);
   }
   if (!closed_) sender_.flush();
   update_reading();
@@ -97,9 +100,18 @@ bool Connection::send(Request& request) {
   if (request.reply().empty()) return false;
   sending_.push_back(request);
   ++sending_count_;
+  request.times().queued = here_.shard.io().now_ns();
   here_.counters.bytes_out += request.reply().total_bytes();
   push_pieces(request);
   return true;
+}
+
+void Connection::count_and_give_back(Request& request) {
+  uint64_t now_ns = here_.shard.io().now_ns();
+  // Without an answer (acks=0, or the connection ends) nothing was sent.
+  if (request.times().queued == 0) request.times().queued = now_ns;
+  here_.request_metrics.record(request.api_key(), request.times(), now_ns);
+  set_.give_back(request);
 }
 
 void Connection::push_pieces(Request& request) {
@@ -121,7 +133,7 @@ void Connection::on_sent(Request& request, SendEnd end) {
   last_active_ns_ = here_.shard.loop().now_ns();
   request.unlink();
   --sending_count_;
-  set_.give_back(request);
+  count_and_give_back(request);
   if (closed_) return end_if_done();
   if (end == SendEnd::kDiskFailed) return close("its data could not be read from the disk");
   if (end != SendEnd::kSent) return close(nullptr);

@@ -50,6 +50,7 @@ class Connection final : public FrameSink, public ListHook<ConnectionTag> {
   void flush();                 // answered requests at the head of the line -> the socket
   bool send(Request& request);  // false: it has no answer, or the connection is closing
   void push_pieces(Request& request);
+  void count_and_give_back(Request& request);
   void end_after_sending(const char* why);
   void tell_client_gone();
   void update_reading();

@@ -40,6 +40,7 @@ class ConnectionSet {
   void drain();                 // every connection closes when it has nothing in flight
   void close_all();
   size_t open_connections() const { return open_; }
+  const BufferPool& buffers() const { return buffers_; }
 
   // --- for Connection ---
   Request& take_request();
