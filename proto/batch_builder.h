@@ -41,6 +41,7 @@ class BatchBuilder {
  public:
   explicit BatchBuilder(BatchOptions options = {}) : options_(options) {}
 
+  void set_codec(Codec codec) { options_.codec = codec; }
   // At the offset after the previous record's, or at an explicit delta that is greater than that.
   void append(int64_t timestamp, std::optional<Bytes> key, std::optional<Bytes> value,
               std::span<const RecordHeader> headers = {});

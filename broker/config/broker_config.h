@@ -41,6 +41,7 @@ struct BrokerConfig {
   storage::LogConfig log_defaults;              // log.* and message.* of the broker
   int32_t offsets_topic_num_partitions = 50;
   int32_t offsets_topic_segment_bytes = 104'857'600;
+  int32_t offsets_topic_compression_codec = 0;
 
   // groups (milliseconds)
   int32_t group_min_session_timeout_ms = 6'000;
@@ -48,6 +49,8 @@ struct BrokerConfig {
   int32_t group_initial_rebalance_delay_ms = 3'000;
   int32_t group_max_size = INT32_MAX;
   int32_t offset_metadata_max_bytes = 4'096;
+  int32_t offsets_commit_timeout_ms = 5'000;
+  int32_t offsets_load_buffer_size = 5'242'880;
   int64_t offsets_retention_minutes = 10'080;
   int64_t offsets_retention_check_interval_ms = 600'000;
 

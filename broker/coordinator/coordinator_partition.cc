@@ -28,8 +28,13 @@ ErrorCode client_error(ErrorCode error) {
 
 CoordinatorPartition::CoordinatorPartition(CoordinatorHost& host, Environment& environment,
                                            StateMachineFactory& factory,
-                                           std::unique_ptr<CoordinatorLog> log)
-    : host_(host), environment_(environment), factory_(factory), log_(std::move(log)) {}
+                                           std::unique_ptr<CoordinatorLog> log,
+                                           const WriteOptions& options)
+    : host_(host),
+      environment_(environment),
+      factory_(factory),
+      log_(std::move(log)),
+      options_(options) {}
 
 CoordinatorPartition::~CoordinatorPartition() { unload(ErrorCode::kNotCoordinator); }
 
@@ -115,7 +120,7 @@ void CoordinatorPartition::write_each(const RecordBuffer& records) {
 void CoordinatorPartition::make_room(size_t bytes) {
   if (batch_ && batch_->uncompressed_size() + bytes > log_->max_batch_bytes()) append_to_log();
   if (batch_) return;
-  batch_.emplace();
+  batch_.emplace(proto::BatchOptions{.codec = options_.codec});
   batch_base_offset_ = log_->next_offset();
 }
 
@@ -153,7 +158,7 @@ void CoordinatorPartition::flush() {
 
 void CoordinatorPartition::append_to_log() {
   std::unique_ptr<Write> write = take_write();
-  CHECK(batch_->build(write->bytes).has_value(), "a batch without compression can be built");
+  build(write->bytes);
   batch_.reset();
   // After a failure nothing more goes to this log; flush() answers what waits and drops the state.
   // Not here: the machine may be the caller.
@@ -163,9 +168,38 @@ void CoordinatorPartition::append_to_log() {
   if (append_error_ != ErrorCode::kNone) return;
   std::swap(write->waiting, batch_waiting_);
   write->waiter.offset = log_->next_offset();
+  write->deadline_ns =
+      environment_.now_ns() + static_cast<uint64_t>(options_.timeout_ms) * 1'000'000;
   Write* waiting = write.get();
   writes_.push_back(std::move(write));
   log_->wait_committed(waiting->waiter);
+  watch_for_timeout();
+}
+
+void CoordinatorPartition::build(std::vector<uint8_t>& bytes) {
+  // Compression may lack memory; the records come first.
+  if (batch_->build(bytes)) return;
+  bytes.clear();
+  batch_->set_codec(proto::Codec::kNone);
+  CHECK(batch_->build(bytes).has_value(), "a batch without compression can be built");
+}
+
+// For the oldest write that something waits for.
+void CoordinatorPartition::watch_for_timeout() {
+  if (timeout_.active()) return;
+  auto oldest = std::ranges::find_if(writes_, [](const auto& write) { return !write->waiting.empty(); });
+  if (oldest != writes_.end()) environment_.timers().start(timeout_, (*oldest)->deadline_ns);
+}
+
+void CoordinatorPartition::on_timeout() {
+  std::vector<Continuation*> late;
+  for (const auto& write : writes_) {
+    if (write->deadline_ns > environment_.now_ns()) break;
+    late.insert(late.end(), write->waiting.begin(), write->waiting.end());
+    write->waiting.clear();
+  }
+  watch_for_timeout();
+  call_all(late, client_error(ErrorCode::kRequestTimedOut));
 }
 
 std::unique_ptr<CoordinatorPartition::Write> CoordinatorPartition::take_write() {
@@ -220,6 +254,7 @@ void CoordinatorPartition::unload_with(ErrorCode error, std::vector<Continuation
   state_ = State::kNotLoaded;
   replay_.reset();
   batch_.reset();
+  environment_.timers().cancel(timeout_);
   append_error_ = ErrorCode::kNone;
   // The machine forgets first: what the continuations look for in it is gone.
   machine_->unloaded(error);

@@ -22,6 +22,7 @@
 #include "broker/coordinator/log_replay.h"
 #include "broker/coordinator/state_machine.h"
 #include "proto/batch_builder.h"
+#include "proto/compression.h"
 
 namespace pelton::broker::coordinator {
 
@@ -39,10 +40,17 @@ class CoordinatorHost {
   ~CoordinatorHost() = default;
 };
 
+struct WriteOptions {
+  proto::Codec codec = proto::Codec::kNone;
+  // What waits longer for its commit is told so; its records may be committed later all the same.
+  int32_t timeout_ms = 5'000;
+};
+
 class CoordinatorPartition final : public RecordWriter {
  public:
   CoordinatorPartition(CoordinatorHost& host, Environment& environment,
-                       StateMachineFactory& factory, std::unique_ptr<CoordinatorLog> log);
+                       StateMachineFactory& factory, std::unique_ptr<CoordinatorLog> log,
+                       const WriteOptions& options);
   ~CoordinatorPartition();
   CoordinatorPartition(const CoordinatorPartition&) = delete;
   CoordinatorPartition& operator=(const CoordinatorPartition&) = delete;
@@ -81,6 +89,7 @@ class CoordinatorPartition final : public RecordWriter {
     CommitWaiter waiter;
     std::vector<uint8_t> bytes;
     std::vector<Continuation*> waiting;
+    uint64_t deadline_ns = 0;
   };
 
   // Closes the batch that is being filled when `bytes` more do not fit, and opens one if there is
@@ -88,6 +97,9 @@ class CoordinatorPartition final : public RecordWriter {
   void make_room(size_t bytes);
   void put(const RecordBuffer& records, size_t index, Replay replay);
   void append_to_log();
+  void build(std::vector<uint8_t>& bytes);
+  void watch_for_timeout();
+  void on_timeout();
   void on_committed(Write& write, proto::ErrorCode error);
   void fail(proto::ErrorCode error, std::vector<Continuation*>* first);
   void unload_with(proto::ErrorCode error, std::vector<Continuation*>* first);
@@ -98,6 +110,7 @@ class CoordinatorPartition final : public RecordWriter {
   Environment& environment_;
   StateMachineFactory& factory_;
   std::unique_ptr<CoordinatorLog> log_;
+  const WriteOptions options_;
   State state_ = State::kNotLoaded;
   std::unique_ptr<StateMachine> machine_;
   std::optional<LogReplay> replay_;
@@ -114,6 +127,7 @@ class CoordinatorPartition final : public RecordWriter {
   std::vector<std::unique_ptr<Write>> spare_writes_;
   size_t pending_ = 0;  // continuations that wait
   bool reload_wanted_ = false;
+  Timer timeout_ = Timer::bind<&CoordinatorPartition::on_timeout>(this);
 };
 
 // The error a client gets when a coordinator's write failed with `error`.

@@ -16,6 +16,8 @@ using proto::JoinGroupResponse;
 namespace {
 
 constexpr int16_t kMemberIdRequiredFrom = 4;
+// More than any client has; votes and answers walk over all of a member's protocols.
+constexpr size_t kMostProtocols = 10'000;
 
 void answer_error(JoinWaiter& waiter, std::string_view member_id, ErrorCode error) {
   JoinGroupResponse response;
@@ -36,6 +38,7 @@ std::string_view utf8_prefix(std::string_view text, size_t most) {
 
 ErrorCode ClassicGroups::check_join(const GroupConfig& config, const JoinGroupRequest& request) {
   if (request.group_id.empty()) return ErrorCode::kInvalidGroupId;
+  if (request.protocols.size() > kMostProtocols) return ErrorCode::kInconsistentGroupProtocol;
   bool in_range = request.session_timeout_ms >= config.min_session_timeout_ms &&
                   request.session_timeout_ms <= config.max_session_timeout_ms;
   return in_range ? ErrorCode::kNone : ErrorCode::kInvalidSessionTimeout;

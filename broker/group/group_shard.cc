@@ -19,8 +19,8 @@ using proto::ErrorCode;
 
 namespace {
 
-// What is loaded in one turn: other work goes on between the turns.
-constexpr size_t kLoadBytes = size_t{1} << 20;
+// What is loaded in one turn at most: other work goes on between the turns.
+constexpr size_t kMostLoadBytes = size_t{1} << 20;
 
 // A shard's part of what groups may take: when the configuration does not say, of an eighth of the machine's
 // memory.
@@ -39,6 +39,9 @@ size_t memory_limit(const BrokerConfig& config, size_t shards) {
 GroupShard::GroupShard(BrokerShard& here)
     : here_(here),
       config_(GroupConfig::of(here.config)),
+      write_options_{.codec = static_cast<proto::Codec>(here.config.offsets_topic_compression_codec),
+                     .timeout_ms = here.config.offsets_commit_timeout_ms},
+      load_bytes_(std::min(static_cast<size_t>(here.config.offsets_load_buffer_size), kMostLoadBytes)),
       environment_(here.shard.loop()),
       memory_(memory_limit(here.config, here.shard.count()), this) {}
 
@@ -168,7 +171,7 @@ void GroupShard::load_more() {
 
 void GroupShard::load_some(Shard&) {
   load_sent_ = false;
-  size_t budget = kLoadBytes;
+  size_t budget = load_bytes_;
   while (budget > 0 && !to_load_.empty()) {
     if (load_slice(*to_load_.front(), budget)) to_load_.erase(to_load_.begin());
   }

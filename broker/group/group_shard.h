@@ -60,7 +60,7 @@ class GroupShard final : public coordinator::CoordinatorHost,
                 std::unique_ptr<coordinator::CoordinatorLog> log)
         : topic_id(its_topic),
           index(its_index),
-          runtime(shard, shard.environment_, shard, std::move(log)) {}
+          runtime(shard, shard.environment_, shard, std::move(log), shard.write_options_) {}
     Uuid topic_id;
     int32_t index;
     coordinator::CoordinatorPartition runtime;
@@ -90,6 +90,8 @@ class GroupShard final : public coordinator::CoordinatorHost,
 
   BrokerShard& here_;
   const GroupConfig config_;
+  const coordinator::WriteOptions write_options_;
+  const size_t load_bytes_;  // in one turn
   coordinator::LoopEnvironment environment_;
   MemoryGauge memory_;
   LogLimiter short_log_;

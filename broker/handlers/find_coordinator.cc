@@ -7,6 +7,7 @@
 #include "broker/broker_shard.h"
 #include "broker/catalog/internal_topics.h"
 #include "broker/group/group_lookup.h"
+#include "broker/handlers/answer_limit.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
 #include "broker/topology.h"
@@ -123,6 +124,8 @@ void handle_find_coordinator(BrokerShard& here, Request& request) {
   auto* asked = request.decode<FindCoordinatorRequest>();
   if (asked == nullptr) return;
   std::span<Coordinator> answers;
+  if (!answer_has_room(request.arena(), asked->coordinator_keys.size() * sizeof(Coordinator)))
+    return request.close_connection("too many keys in one request");
   if (request.version() >= kSeveralKeysFrom) {
     answers = request.arena().array<Coordinator>(asked->coordinator_keys.size());
     for (size_t i = 0; i < answers.size(); ++i) answers[i].key = asked->coordinator_keys[i];

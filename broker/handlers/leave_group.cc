@@ -6,6 +6,7 @@
 #include "broker/broker_shard.h"
 #include "broker/group/group_lookup.h"
 #include "broker/group/group_shard.h"
+#include "broker/handlers/answer_limit.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
 
@@ -61,6 +62,9 @@ void handle_leave_group(BrokerShard& here, Request& request) {
     asked->members = request.arena().array<LeaveGroupRequest::MemberIdentity>(1);
     asked->members[0].member_id = asked->member_id;
   }
+  if (!answer_has_room(request.arena(),
+                       asked->members.size() * sizeof(LeaveGroupResponse::MemberResponse)))
+    return respond_error(request, ErrorCode::kInvalidRequest);
   if (!authorize(request, Operation::kRead, ResourceType::kGroup, asked->group_id))
     return respond_error(request, ErrorCode::kGroupAuthorizationFailed);
   if (asked->group_id.empty()) return respond_error(request, ErrorCode::kInvalidGroupId);

@@ -1,11 +1,13 @@
 """kafka-consumer-groups on groups as operators find them: with members, without, several at a time; deleting groups
 and offsets; what is refused while a group lives."""
 
+import collections
 import re
 
 from tests.e2e.case import case, expect, expect_equal
 from tests.e2e.cases.tools import create, group_rows, tool
 from tests.support import kafka_tools, processes
+from tests.support.connection import Connection
 
 _GROUPS = "kafka-consumer-groups"
 
@@ -126,3 +128,61 @@ def all_groups(context):
     said = tool(broker, _GROUPS, "--delete", "--all-groups")
     expect("successful" in said, said)
     expect_equal(tool(broker, _GROUPS, "--list").split(), [], "groups that are left")
+
+
+class Flood:
+    """JoinGroup or OffsetCommit requests with a group id of their own each, pipelined; counts the errors."""
+
+    _WINDOW = 500
+
+    def __init__(self, broker):
+        self._connection = Connection(broker.port, timeout=60)
+        self.errors = collections.Counter()
+
+    def join(self, count):
+        self._run(count, "JoinGroup", lambda number: {
+            "GroupId": f"flood-{number:08}", "SessionTimeoutMs": 1_800_000, "RebalanceTimeoutMs": 1000,
+            "MemberId": "", "ProtocolType": "consumer", "Protocols": [{"Name": "range", "Metadata": b""}]},
+            5, lambda answer: answer["ErrorCode"])
+
+    def commit(self, count, topic):
+        self._run(count, "OffsetCommit", lambda number: {"GroupId": f"commit-{number:08}", "Topics": [
+            {"Name": topic, "Partitions": [{"PartitionIndex": 0, "CommittedOffset": number}]}]},
+            8, lambda answer: answer["Topics"][0]["Partitions"][0]["ErrorCode"])
+
+    def _run(self, count, api, body, version, error_of):
+        for first in range(0, count, self._WINDOW):
+            for number in range(first, first + self._WINDOW):
+                self._connection.send(api, version, body(number))
+            for _ in range(self._WINDOW):
+                self.errors[error_of(self._connection.receive())] += 1
+
+
+@case(brokers=("pelton",))
+def many_groups(context):
+    """Tens of thousands of group ids that nobody comes back for, then as many groups with offsets: what they take is
+    bounded, what was there goes on, and groups that nobody uses make room."""
+    broker, topic = context.own({"pelton.groups.max.bytes": 16 << 20}), "flooded"
+    fill(broker, topic)
+    commit(broker, "before", topic)
+    before = broker.rss_bytes()
+    flood = Flood(broker)
+    flood.join(40_000)
+    grown = broker.rss_bytes() - before
+    expect(grown < 100 << 20, f"{grown >> 20} MiB more for groups that may take 16")
+    expect(flood.errors[14] > 0, f"nothing was turned away: {flood.errors}")  # COORDINATOR_LOAD_IN_PROGRESS
+    expect(flood.errors[79] > 1_000, f"few were taken: {flood.errors}")
+    expect(set(flood.errors) <= {14, 79}, f"errors: {flood.errors}")
+    flood.errors.clear()
+    flood.commit(100_000, topic)
+    expect(flood.errors[0] > 10_000, f"unused groups made no room for offsets: {flood.errors}")
+    expect(flood.errors[14] > 0, f"no offsets were turned away: {flood.errors}")
+    grown = broker.rss_bytes() - before
+    expect(grown < 150 << 20, f"{grown >> 20} MiB more for groups that may take 16")
+    rows = group_rows(tool(broker, _GROUPS, "--describe", "--group", "before"))
+    expect(rows, "the group of before is gone")
+    commit(broker, "before", topic, to="--to-earliest")
+    broker.kill9()
+    broker.start()
+    rows = group_rows(tool(broker, _GROUPS, "--describe", "--group", "before"))
+    expect_equal({row["current"] for row in rows.values()}, {0}, "offsets after a kill")

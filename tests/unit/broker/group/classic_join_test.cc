@@ -204,6 +204,18 @@ TEST_F(GroupTest, NewMemberIsGivenUpAfterFiveMinutes) {
   EXPECT_EQ(b.error, ErrorCode::kUnknownMemberId);
 }
 
+TEST_F(GroupTest, AMemberHasNotMoreProtocolsThanAnyClientHas) {
+  std::vector<proto::JoinGroupRequest::JoinGroupRequestProtocol> protocols(10'000);
+  proto::JoinGroupRequest request;
+  request.group_id = "g";
+  request.session_timeout_ms = 10'000;
+  request.protocols = protocols;
+  EXPECT_EQ(ClassicGroups::check_join(config, request), ErrorCode::kNone);
+  protocols.emplace_back();
+  request.protocols = protocols;
+  EXPECT_EQ(ClassicGroups::check_join(config, request), ErrorCode::kInconsistentGroupProtocol);
+}
+
 TEST_F(GroupTest, MemberIdsFitIntoAString) {
   proto::JoinGroupRequest request;
   request.group_id = "g";

@@ -181,7 +181,8 @@ class CoordinatorTest : public testing::Test,
     runtime.reset();
     auto its_log = std::make_unique<FakeLog>(disk);
     log = its_log.get();
-    runtime = std::make_unique<CoordinatorPartition>(*this, environment, *this, std::move(its_log));
+    runtime = std::make_unique<CoordinatorPartition>(*this, environment, *this, std::move(its_log),
+                                                     write_options);
     load();
   }
   void load() {
@@ -213,6 +214,7 @@ class CoordinatorTest : public testing::Test,
   }
 
   GroupConfig config;
+  coordinator::WriteOptions write_options;
   MemoryGauge memory{size_t{1} << 30};
   std::map<std::string, Uuid, std::less<>> topics{{"t", Uuid()}, {"u", Uuid()}};
   ManualEnvironment environment;

@@ -226,6 +226,39 @@ TEST_F(OffsetsTest, TooManyWaitingEventsAreTurnedAway) {
   EXPECT_EQ(runtime->error(), ErrorCode::kNone);
 }
 
+TEST_F(OffsetsTest, CommitsAreNotWaitedForForEver) {
+  Done early, late, after;
+  commit_offset({.partition = 0}, early);
+  end_turn();
+  pass_ms(3'000);
+  commit_offset({.partition = 1}, late);
+  end_turn();
+  runtime->after_pending(after);
+  pass_ms(2'010);
+  EXPECT_EQ(early.result, ErrorCode::kCoordinatorNotAvailable);
+  EXPECT_FALSE(late.result);
+  pass_ms(3'000);
+  EXPECT_EQ(late.result, ErrorCode::kCoordinatorNotAvailable);
+  EXPECT_EQ(after.result, ErrorCode::kCoordinatorNotAvailable);
+  EXPECT_EQ(runtime->error(), ErrorCode::kNone);
+  log->commit();  // in the end
+  EXPECT_EQ(offset(0), 7);
+  start();
+  EXPECT_EQ(offset(0), 7);
+  EXPECT_EQ(offset(1), 7);
+}
+
+TEST_F(OffsetsTest, RecordsAreCompressedAsConfigured) {
+  write_options.codec = proto::Codec::kZstd;
+  start();
+  commit_and_store({.metadata = std::string(4'000, 'm')});
+  ASSERT_EQ(disk.batches.size(), 1u);
+  EXPECT_EQ(proto::BatchView(disk.batches[0]).codec(), proto::Codec::kZstd);
+  EXPECT_LT(disk.batches[0].size(), 1'000u);
+  start();
+  EXPECT_EQ(coordinator->offsets().find("g", "t", 0)->metadata.size(), 4'000u);
+}
+
 TEST_F(OffsetsTest, CommitThatFitsInNoBatchIsRefused) {
   commit_and_store({.offset = 1});
   log->max_batch = 100;
