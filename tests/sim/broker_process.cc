@@ -25,6 +25,7 @@ broker::BrokerConfig sim_config(World& world, int shards) {
       "pelton.shards=" + std::to_string(shards),
       "offsets.topic.num.partitions=3",
       "group.initial.rebalance.delay.ms=100",
+      "group.min.session.timeout.ms=500",
       "log.flush.offset.checkpoint.interval.ms=7000",
       "log.retention.check.interval.ms=11000",
   };

@@ -93,6 +93,7 @@ void Model::lose(Partition& partition, bool synced) {
 }
 
 void Model::crashed(CrashKind kind) {
+  groups_.crashed();
   if (kind != CrashKind::kPowerLoss) return;
   ++power_losses_;
   for (size_t topic = 0; topic < topics_.size(); ++topic)
@@ -151,6 +152,12 @@ void Model::commit_acked(const std::string& name, int64_t offset) {
 int64_t Model::committed(const std::string& name) const {
   auto found = committed_.find(name);
   return found == committed_.end() ? -1 : found->second.acked;
+}
+
+std::vector<std::string> Model::commit_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, committed] : committed_) names.push_back(name);
+  return names;
 }
 
 void Model::saw_committed(const std::string& name, int64_t offset, int64_t at_least) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/group_model.h"
 #include "tests/sim/world/sim_disk.h"
 #include "tests/sim/world/world.h"
 
@@ -60,6 +61,8 @@ class Model {
   void out_of_range(size_t topic, int32_t partition, int64_t offset, const Moment& sent);
   void crashed(CrashKind kind);
 
+  GroupModel& groups() { return groups_; }
+
   // The whole partition as read at the end.
   void compare(size_t topic, int32_t partition, const std::vector<RecordId>& log, int64_t high_watermark);
 
@@ -67,6 +70,10 @@ class Model {
   void commit_tried(const std::string& name, int64_t offset);
   void commit_acked(const std::string& name, int64_t offset);
   int64_t committed(const std::string& name) const;
+  // Offsets of this name are no longer known: their topic was deleted.
+  void forget_commits(const std::string& name) { committed_.erase(name); }
+  // Everything that was committed.
+  std::vector<std::string> commit_names() const;
   // A fetch of the offset that was sent when `at_least` was acknowledged.
   void saw_committed(const std::string& name, int64_t offset, int64_t at_least);
 
@@ -78,6 +85,8 @@ class Model {
   uint64_t records_acked() const { return records_acked_; }
   uint64_t records_seen() const { return records_seen_; }
   uint64_t commits_acked() const { return commits_acked_; }
+  uint64_t assignments() const { return groups_.assignments(); }
+  uint64_t refusals() const { return groups_.refusals(); }
 
  private:
   struct Place {
@@ -110,6 +119,7 @@ class Model {
   Violation violation_;
   std::vector<std::map<int32_t, Partition>> partitions_;
   std::map<std::string, Committed> committed_;
+  GroupModel groups_{[this](const std::string& what) { breach(what); }};
   bool broken_ = false;
   uint64_t power_losses_ = 0;
   uint64_t records_acked_ = 0;

@@ -9,8 +9,10 @@
 #include "tests/sim/client/admin.h"
 #include "tests/sim/client/committer.h"
 #include "tests/sim/client/consumer.h"
+#include "tests/sim/client/member.h"
 #include "tests/sim/client/plain_producer.h"
 #include "tests/sim/client/producer.h"
+#include "tests/sim/client/recreator.h"
 #include "tests/sim/client/verifier.h"
 
 namespace pelton::sim {
@@ -48,6 +50,7 @@ Simulation::Simulation(const SimulationOptions& options)
   if (world_.chance(0.3)) {
     disk_.faults.sync_error = 0.005;
     context_.disk_fails = true;
+    model_.groups().writes_may_fail();
   }
   add_clients();
 }
@@ -77,6 +80,11 @@ void Simulation::add_clients() {
   add<Consumer>("consumer-c", kPageCache);
   add<Committer>("group-a", kSynced);
   add<Committer>("group-b", kSynced);
+  for (const char* name : {"member-a", "member-b", "member-c"}) add<Member>(name, "members", false);
+  for (const char* name : {"fixed-a", "fixed-b"}) add<Member>(name, "members", true);
+  for (const char* name : {"pair-a", "pair-b"}) add<Member>(name, "pair", false);
+  add<Recreator>("again-a");
+  add<Recreator>("again-b");
 }
 
 // ---------------------------------------------------------------- the machine
@@ -218,10 +226,10 @@ void Simulation::verify() {
 std::string Simulation::summary() const {
   return fmt::format(
       "{:.0f} s, {} kills, {} power losses, {} more at a start, {} failed syncs, {} clean stops, {} resets; {} records acknowledged, {} seen, "
-      "{} commits, {} hops, {} events, trace {:016x}",
+      "{} commits, {} assignments, {} refused, {} hops, {} events, trace {:016x}",
       static_cast<double>(world_.now_ns()) / 1e9, counts_.kills, counts_.power_losses,
       counts_.power_losses_at_start, counts_.failed_syncs, counts_.clean_stops, counts_.broken_connections, model_.records_acked(), model_.records_seen(),
-      model_.commits_acked(), broker_.requests_hopped(), world_.trace_length(), world_.trace_hash());
+      model_.commits_acked(), model_.assignments(), model_.refusals(), broker_.requests_hopped(), world_.trace_length(), world_.trace_hash());
 }
 
 }  // namespace pelton::sim

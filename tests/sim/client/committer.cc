@@ -7,7 +7,7 @@
 #include "proto/error_code.h"
 #include "proto/messages/find_coordinator.h"
 #include "proto/messages/offset_commit.h"
-#include "proto/messages/offset_fetch.h"
+#include "tests/sim/client/committed_offset.h"
 
 namespace pelton::sim {
 
@@ -67,37 +67,22 @@ void Committer::commit() {
   proto::OffsetCommitRequest request;
   request.group_id = name();
   request.topics = {&topic, 1};
-  model_.commit_tried(name(), offset_);
-  link_.call(request, version, [this, version, offset = offset_](proto::WireReader& in) {
+  std::string known_as = offset_name(name(), model_.topics()[topic_].name, 0);
+  model_.commit_tried(known_as, offset_);
+  link_.call(request, version, [this, version, known_as, offset = offset_](proto::WireReader& in) {
     proto::OffsetCommitResponse response;
     if (!link_.decode(in, version, response)) return;
     if (response.topics.size() != 1 || response.topics[0].partitions.size() != 1)
       return bug("an OffsetCommit answer of other partitions");
     if (try_again(response.topics[0].partitions[0].error_code)) return;
-    model_.commit_acked(name(), offset);
+    model_.commit_acked(known_as, offset);
     next();
   });
 }
 
 void Committer::fetch() {
-  auto version = static_cast<int16_t>(world_.between(2, 7));
-  int32_t index = 0;
-  proto::OffsetFetchRequest::OffsetFetchRequestTopic topic;
-  topic.name = model_.topics()[topic_].name;
-  topic.partition_indexes = {&index, 1};
-  proto::OffsetFetchRequest request;
-  request.group_id = name();
-  request.topics = {&topic, 1};
-  int64_t at_least = model_.committed(name());
-  link_.call(request, version, [this, version, at_least](proto::WireReader& in) {
-    proto::OffsetFetchResponse response;
-    if (!link_.decode(in, version, response) || try_again(response.error_code)) return;
-    if (response.topics.size() != 1 || response.topics[0].partitions.size() != 1)
-      return bug("an OffsetFetch answer of other partitions");
-    const auto& answer = response.topics[0].partitions[0];
-    if (try_again(answer.error_code)) return;
-    model_.saw_committed(name(), answer.committed_offset, at_least);
-    next();
+  fetch_committed(link_, context_, name(), model_.topics()[topic_].name, 0, [this](int16_t error) {
+    if (!try_again(error)) next();
   });
 }
 

@@ -1,8 +1,13 @@
 #include "tests/sim/client/verifier.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "proto/messages/fetch.h"
+#include "proto/error_code.h"
+#include "tests/sim/client/committed_offset.h"
 #include "tests/sim/client/records.h"
 
 namespace pelton::sim {
@@ -13,7 +18,7 @@ constexpr int16_t kVersion = 12;
 }  // namespace
 
 void Verifier::fetch() {
-  if (settled()) return;
+  if (read_all()) return begin_offsets();
   proto::FetchRequest::FetchPartition part;
   part.partition = partition_;
   part.fetch_offset = static_cast<int64_t>(log_.size());
@@ -57,6 +62,37 @@ void Verifier::next_partition() {
   if (++partition_ < model_.topics()[topic_].partitions) return;
   partition_ = 0;
   ++topic_;
+}
+
+// Names are what offset_name() makes.
+void Verifier::begin_offsets() {
+  if (!offsets_.empty() || offsets_read_) return next_offset();
+  for (const std::string& name : model_.commit_names()) {
+    size_t first = name.find(' ');
+    size_t second = name.find(' ', first + 1);
+    Offset offset{name.substr(0, first), name.substr(first + 1, second - first - 1),
+                  std::stoi(name.substr(second + 1))};
+    bool of_the_run = std::ranges::any_of(
+        model_.topics(), [&](const TopicSpec& topic) { return topic.name == offset.topic; });
+    if (of_the_run) offsets_.push_back(std::move(offset));
+  }
+  next_offset();
+}
+
+void Verifier::next_offset() {
+  if (offsets_.empty()) {
+    offsets_read_ = true;
+    return;
+  }
+  const Offset& offset = offsets_.back();
+  fetch_committed(link_, context_, offset.group, offset.topic, offset.partition, [this](int16_t code) {
+    auto error = static_cast<proto::ErrorCode>(code);
+    if (error == proto::ErrorCode::kCoordinatorLoadInProgress)
+      return later(50 * kMilli, [this] { next_offset(); });
+    if (error != proto::ErrorCode::kNone) return bug(fmt::format("OffsetFetch: error {}", code));
+    offsets_.pop_back();
+    next_offset();
+  });
 }
 
 }  // namespace pelton::sim
