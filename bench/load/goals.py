@@ -84,6 +84,8 @@ GOALS = [
     *(Ratio(row, f"consumed_{percentile}_us", "<=", factor, text)
       for row in ("latency", "latency-synced")
       for percentile, factor, text in (("p50", 1 / 2, "1/2"), ("p99", 1 / 3, "1/3"))),
+    Ratio("rebalance-200", "left_p50_us", "<=", 1, "1x"),
+    Ratio("rebalance-200", "cpu_ms_per_round", "<=", 1 / 5, "1/5"),
 ]
 
 

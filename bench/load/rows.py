@@ -222,6 +222,25 @@ class Latency:
         return {**metrics, **window.facts()}
 
 
+class Rebalance:
+    """A group of which one member leaves, again and again: until all others are stable."""
+
+    own_brokers = False
+
+    def __init__(self, name, members, rounds):
+        self.name, self.members, self.rounds = name, members, rounds
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        with measure.Window(broker) as window:
+            result = measure.program(
+                "group_rebalance", "--port", broker.port, "--pid", broker.pid, "--members", self.members,
+                "--rounds", context.size(self.rounds, 3), "--group", f"{self.name}-{context.round}", timeout=300)
+        return {"left_p50_us": result["left_us"]["p50"], "left_max_us": result["left_us"]["max"],
+                "returned_p50_us": result["returned_us"]["p50"],
+                "cpu_ms_per_round": result["cpu_ms_per_round"], **window.facts()}
+
+
 class Calls:
     """System calls per request in steady state, counted by strace; timings do not matter here."""
 
@@ -283,6 +302,7 @@ def all_rows():
         Consume("consume-4m-64k-buffer", 4 << 20, 64 << 10),
         Latency("latency", pair.PAGE_CACHE, 3000),
         Latency("latency-synced", pair.SYNCED, 1000),
+        Rebalance("rebalance-200", 200, 20),
         Calls("calls-produce-16k", 5000, ["produce", "--in-flight", 5, "--records", 15],
               pair.PAGE_CACHE),
         Calls("calls-produce-128k", 2000, ["produce", "--in-flight", 5, "--records", 120],
