@@ -11,6 +11,7 @@ constexpr size_t kAtLeaderEpoch = 12;
 constexpr size_t kAtMagic = 16;
 constexpr size_t kAtCrc = 17;
 constexpr size_t kAtAttributes = 21;
+constexpr size_t kAtBaseTimestamp = 27;
 constexpr size_t kAtMaxTimestamp = 35;
 constexpr int32_t kMinBatchLength = kBatchHeaderSize - kBatchLengthEnd;
 // Below this no batch or message of any magic: Kafka calls such a length corrupt whatever the magic.
@@ -158,11 +159,12 @@ void set_max_timestamp_and_create_time(MutableBytes batch, int64_t timestamp) {
   set_max_timestamp(batch, timestamp, static_cast<int16_t>(attributes));
 }
 
-void complete_rebuilt(MutableBytes batch, Codec codec, int64_t max_timestamp) {
+void complete_rebuilt(MutableBytes batch, Codec codec, int64_t base_timestamp, int64_t max_timestamp) {
   CHECK(batch.size() >= kBatchHeaderSize && batch.size() - kBatchLengthEnd <= INT32_MAX);
   store_be<int32_t>(batch.data() + kAtLength, static_cast<int32_t>(batch.size() - kBatchLengthEnd));
   int others = BatchView(batch).attributes() & ~kAttributeCodecMask;
   store_be<int16_t>(batch.data() + kAtAttributes, static_cast<int16_t>(others | static_cast<int>(codec)));
+  store_be<int64_t>(batch.data() + kAtBaseTimestamp, base_timestamp);
   set_max_timestamp_and_create_time(batch, max_timestamp);
 }
 

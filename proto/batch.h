@@ -172,7 +172,7 @@ void set_max_timestamp_and_log_append_time(MutableBytes batch, int64_t timestamp
 // Inside the CRC, as above.
 void set_max_timestamp_and_create_time(MutableBytes batch, int64_t timestamp);
 // For a batch whose header was copied from another and whose records were written anew behind it: sets
-// length, codec and largest timestamp (CreateTime), and computes the CRC.
-void complete_rebuilt(MutableBytes batch, Codec codec, int64_t max_timestamp);
+// length, codec and timestamps (CreateTime), and computes the CRC.
+void complete_rebuilt(MutableBytes batch, Codec codec, int64_t base_timestamp, int64_t max_timestamp);
 
 }  // namespace pelton::proto

@@ -19,8 +19,9 @@ class RecordWalk {
   RecordWalk(Bytes records, int32_t count)
       : at_(records.data()), end_(records.data() + records.size()), count_(count) {}
 
-  // False at the end and at the first error.
-  bool next(ScannedRecord& record) {
+  // False at the end and at the first error. Inlined even where a compiler finds it too long: as a call it
+  // takes twice the time.
+  [[gnu::always_inline]] bool next(ScannedRecord& record) {
     if (error_) return false;
     if (count_ <= 0) return at_ == end_ ? false : fail(RecordError::kTrailingBytes);
     if (at_ == end_) return fail(RecordError::kTruncated);

@@ -95,12 +95,17 @@ bool has_several_producers(const ProduceState& state) {
 // What concerns every batch, or the whole request.
 void check_request(ProduceState& state) {
   ErrorCode whole = ErrorCode::kNone;
-  if (has_several_producers(state)) whole = ErrorCode::kInvalidProducerIdMapping;
-  if (has_stray_transactional(state.asked)) whole = ErrorCode::kTransactionalIdAuthorizationFailed;
+  std::string_view why;
+  if (has_stray_transactional(state.asked)) {
+    whole = ErrorCode::kTransactionalIdAuthorizationFailed;
+  } else if (has_several_producers(state)) {
+    whole = ErrorCode::kInvalidProducerIdMapping;
+    why = "the transactional batches of a request belong to one producer";
+  }
   bool acks_known = state.asked.acks >= -1 && state.asked.acks <= 1;
   for (ProduceSlot& slot : state.slots) {
     if (whole != ErrorCode::kNone) {
-      slot.refuse(whole);
+      slot.refuse(whole, why);
     } else if (slot.superseded) {
       slot.shard = kNoShard;
     } else if (!acks_known && slot.shard != kNoShard) {

@@ -14,6 +14,10 @@ using Written = Result<void, CompressionError>;
 
 constexpr size_t kPiece = 16 * 1024;
 
+int64_t wrapping_difference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
 Written pass_through(const BatchView& batch, size_t max_output, proto::CodecContexts* contexts,
                      proto::CompressStream& out) {
   if (batch.codec() == Codec::kNone) return out.write(batch.records_bytes());
@@ -27,9 +31,11 @@ Written pass_through(const BatchView& batch, size_t max_output, proto::CodecCont
   }
 }
 
-// For clients whose offset deltas are not the records' places: each record is written anew. Rare enough to
-// decompress as a whole.
-Written number_offsets(const BatchView& batch, size_t max_output, proto::CompressStream& out) {
+// For batches that clients wrote in their own way: offsets become the records' places, the first record's time
+// the base of the others, attributes that nobody defined go; as in Apache Kafka when it compresses anew. Rare
+// enough to decompress as a whole.
+Written write_canonical(const BatchView& batch, size_t max_output, int64_t& base_timestamp,
+                        proto::CompressStream& out) {
   std::vector<uint8_t> plain;
   if (auto done = proto::decompress(batch.codec(), batch.records_bytes(), max_output, plain); !done)
     return done;
@@ -38,16 +44,18 @@ Written number_offsets(const BatchView& batch, size_t max_output, proto::Compres
   std::vector<proto::RecordHeader> headers;
   std::vector<uint8_t> piece;
   for (int32_t index = 0; records.next(record); ++index) {
+    int64_t timestamp = batch.timestamp_of(record);
+    if (index == 0) base_timestamp = timestamp;
     headers.clear();
     proto::RecordHeaderIterator each = record.headers();
     for (proto::RecordHeader header; each.next(header);) headers.push_back(header);
     piece.clear();
-    proto::append_record({.timestamp_delta = record.timestamp_delta,
-                   .offset_delta = index,
-                   .key = record.key,
-                   .value = record.value,
-                   .headers = headers},
-                  piece);
+    proto::append_record({.timestamp_delta = wrapping_difference(timestamp, base_timestamp),
+                          .offset_delta = index,
+                          .key = record.key,
+                          .value = record.value,
+                          .headers = headers},
+                         piece);
     if (Written written = out.write(piece); !written) return written;
   }
   return {};
@@ -71,25 +79,30 @@ void refuse(PreparedBatch& prepared, CompressionError error) {
 }
 
 // The batch's header and its records, compressed anew, behind it.
-Written write_anew(const BatchView& batch, const BatchRules& rules, bool offsets_follow, size_t max_output,
-                   proto::CodecContexts* contexts, std::vector<uint8_t>& to) {
+Written write_anew(const BatchView& batch, const BatchRules& rules, const RecordFindings& findings,
+                   size_t max_output, proto::CodecContexts* contexts, std::vector<uint8_t>& to) {
   Bytes header = batch.bytes().first(proto::kBatchHeaderSize);
   to.assign(header.begin(), header.end());
   size_t room = rules.largest_batch - std::min(rules.largest_batch, proto::kBatchHeaderSize);
-  proto::CompressStream out(rules.target(batch), rules.levels, to, room, contexts);
-  Written done = offsets_follow ? pass_through(batch, max_output, contexts, out)
-                                : number_offsets(batch, max_output, out);
-  return done ? out.finish() : done;
+  int64_t base_timestamp = batch.base_timestamp();
+  {
+    proto::CompressStream out(rules.target(batch), rules.levels, to, room, contexts);
+    Written done = findings.canonical ? pass_through(batch, max_output, contexts, out)
+                                      : write_canonical(batch, max_output, base_timestamp, out);
+    if (done) done = out.finish();
+    if (!done) return done;
+  }
+  proto::complete_rebuilt(to, rules.target(batch), base_timestamp, findings.max_timestamp);
+  return {};
 }
 
 void rebuild(const BatchView& batch, const BatchRules& rules, const RecordFindings& findings,
              size_t max_output, proto::CodecContexts* contexts, PreparedBatch& prepared) {
-  Written done = write_anew(batch, rules, findings.offsets_follow, max_output, contexts, prepared.rebuilt);
+  Written done = write_anew(batch, rules, findings, max_output, contexts, prepared.rebuilt);
   if (!done) {
     prepared.rebuilt = {};
     return refuse(prepared, done.error());
   }
-  proto::complete_rebuilt(prepared.rebuilt, rules.target(batch), findings.max_timestamp);
   prepared.batch = prepared.rebuilt;
 }
 
@@ -116,10 +129,8 @@ PreparedBatch prepare(MutableBytes bytes, const BatchRules& rules, const Prepare
     prepared.needs_more = true;
     return prepared;
   }
-  // Compressed batches with other offsets are rebuilt, as Apache Kafka does; plain ones it stores as they
-  // are, which no reader can make sense of.
   RecordRules record_rules = rules.records;
-  record_rules.offsets_must_follow = batch.codec() == Codec::kNone && same_codec;
+  record_rules.offsets_must_follow = same_codec;
   RecordFindings findings = check_records(batch, record_rules, limits.max_output, contexts);
   prepared.plain_bytes = findings.plain_bytes;
   if (findings.error != ErrorCode::kNone) {
@@ -129,9 +140,8 @@ PreparedBatch prepare(MutableBytes bytes, const BatchRules& rules, const Prepare
     prepared.errors = std::move(findings.errors);
     return prepared;
   }
-  if (!same_codec || !findings.offsets_follow) {
-    prepared.needs_more = !limits.may_rebuild;
-    if (limits.may_rebuild) rebuild(batch, rules, findings, limits.max_output, contexts, prepared);
+  if (!same_codec) {
+    rebuild(batch, rules, findings, limits.max_output, contexts, prepared);
     return prepared;
   }
   // The log stamps its own time itself.

@@ -47,9 +47,9 @@ struct PrepareLimits {
 };
 
 // A client's batch of so many bytes may decompress to this. Generous for data that is worth compressing (16
-// KiB may grow 1,500 times), and bounds what a bomb costs: below 50 ms for each batch and each MiB of it.
-inline constexpr size_t kLeastOutput = size_t{24} << 20;
-inline constexpr size_t kMostGrowth = 24;
+// KiB may grow 1,280 times), and bounds what a bomb costs: below 50 ms for each batch and each MiB of it.
+inline constexpr size_t kLeastOutput = size_t{20} << 20;
+inline constexpr size_t kMostGrowth = 20;
 inline size_t output_limit(size_t batch_size) { return std::max(kLeastOutput, batch_size * kMostGrowth); }
 
 // `batch` has passed proto::validate.

@@ -44,7 +44,7 @@ ProduceJob::ProduceJob(ProduceState& state, ProduceSlot& slot, const BatchRules&
     : state_(state),
       slot_(slot),
       rules_(rules),
-      // What is only looked at needs no room; offsets that have to be numbered anew are not expected.
+      // What is only looked at needs no room.
       reserved_(rules.target(BatchView(slot.batch)) == BatchView(slot.batch).codec() ? 0 : rules.largest_batch),
       job_(HelperJob::bind<&ProduceJob::work, &ProduceJob::done>(this)) {}
 

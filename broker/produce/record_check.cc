@@ -1,6 +1,8 @@
 #include "broker/produce/record_check.h"
 
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -20,44 +22,79 @@ int64_t saturating_add(int64_t a, int64_t b) {
   return b < 0 ? INT64_MIN : INT64_MAX;
 }
 
-// Deltas are the client's: the sum wraps as it does for every reader.
-int64_t wrapping_add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-
-// All that a batch without a fault needs: one pass, nothing kept of single records.
+// All that a batch without a fault needs: one pass with a few numbers, nothing kept of single records.
 struct Summary {
-  int64_t least_timestamp = INT64_MAX;
-  int64_t max_timestamp = proto::kNoTimestamp;
+  int64_t least_delta = INT64_MAX;  // of timestamps
+  int64_t most_delta = INT64_MIN;
+  int32_t key_bits = 0;             // negative: a record has no key
+  int32_t offset_bits = 0;          // not zero: a record is not at its place
+  int32_t attribute_bits = 0;       // not zero: a record has attributes, of which none is defined
+  int64_t first_delta = 0;
   int32_t largest = 0;
-  bool keyless = false;
-  bool offsets_follow = true;
   uint64_t plain_bytes = 0;
 };
 
 template <class Records>
-Summary summarize(Records& records, int64_t base_timestamp) {
+constexpr bool kPlain = std::is_same_v<Records, proto::RecordWalk>;
+
+template <class Records>
+Summary summarize(Records& walk) {
+  // A walk over plain records is a few words: a copy of our own stays in registers.
+  std::conditional_t<kPlain<Records>, Records, Records&> records = walk;
   Summary summary;
   ScannedRecord record;
   for (int32_t expected = 0; records.next(record); ++expected) {
-    int64_t timestamp = wrapping_add(base_timestamp, record.timestamp_delta);
-    if (timestamp != proto::kNoTimestamp)
-      summary.least_timestamp = std::min(summary.least_timestamp, timestamp);
-    summary.max_timestamp = std::max(summary.max_timestamp, timestamp);
-    summary.largest = std::max(summary.largest, record.size);
-    summary.keyless |= record.key_size < 0;
-    summary.offsets_follow &= record.offset_delta == expected;
-    summary.plain_bytes += static_cast<uint32_t>(record.size);
+    if (expected == 0) summary.first_delta = record.timestamp_delta;
+    summary.least_delta = std::min(summary.least_delta, record.timestamp_delta);
+    summary.most_delta = std::max(summary.most_delta, record.timestamp_delta);
+    summary.key_bits |= record.key_size;
+    summary.offset_bits |= record.offset_delta ^ expected;
+    summary.attribute_bits |= record.attributes;
+    if constexpr (!kPlain<Records>) {
+      summary.largest = std::max(summary.largest, record.size);
+      summary.plain_bytes += static_cast<uint32_t>(record.size);
+    }
   }
+  if constexpr (kPlain<Records>) walk = records;
   return summary;
 }
 
-// A batch marked LogAppendTime has one time for all records.
-void apply_time_type(Summary& summary, const BatchView& batch) {
-  if (!batch.log_append_time()) return;
-  summary.max_timestamp = std::max(batch.max_timestamp(), proto::kNoTimestamp);
-  bool given = batch.max_timestamp() != proto::kNoTimestamp;
-  summary.least_timestamp = given ? batch.max_timestamp() : INT64_MAX;
+// The times of a batch's records, where they have one.
+struct Times {
+  bool any = false;
+  int64_t least = INT64_MAX;
+  int64_t most = proto::kNoTimestamp;  // what the header should say; never less than kNoTimestamp
+
+  void add(int64_t timestamp) {
+    if (timestamp == proto::kNoTimestamp) return;
+    any = true;
+    least = std::min(least, timestamp);
+    most = std::max(most, timestamp);
+  }
+};
+
+// From the summary, if that is enough: some record may lie at -1, which is no time, or wrap.
+std::optional<Times> times_of(const Summary& summary, const BatchView& batch) {
+  Times times;
+  if (batch.log_append_time()) {  // one time for all
+    times.add(batch.max_timestamp());
+    return times;
+  }
+  int64_t least, most;
+  bool wraps = __builtin_add_overflow(batch.base_timestamp(), summary.least_delta, &least) ||
+               __builtin_add_overflow(batch.base_timestamp(), summary.most_delta, &most);
+  if (wraps || (least < 0 && least != most)) return std::nullopt;
+  times.add(least);
+  times.add(most);
+  return times;
+}
+
+template <class Records>
+Times exact_times(Records& records, const BatchView& batch) {
+  Times times;
+  ScannedRecord record;
+  while (records.next(record)) times.add(batch.timestamp_at(record.timestamp_delta));
+  return times;
 }
 
 // Where the broker gives the time, or there is none, a client has no say in its type.
@@ -71,13 +108,13 @@ bool time_out_of_range(int64_t timestamp, const RecordRules& rules) {
   return timestamp < rules.earliest_ms || timestamp > rules.latest_ms;
 }
 
-bool has_faults(const Summary& summary, const BatchView& batch, const RecordRules& rules) {
-  if (rules.key_needed && summary.keyless) return true;
-  if (rules.offsets_must_follow && !summary.offsets_follow) return true;
+bool has_faults(const Summary& summary, const Times& times, const BatchView& batch,
+                const RecordRules& rules) {
+  if (rules.key_needed && summary.key_bits < 0) return true;
+  if (rules.offsets_must_follow && summary.offset_bits != 0) return true;
   if (wrong_time_type(batch, rules)) return true;
-  bool timed = summary.least_timestamp != INT64_MAX;
-  return timed && (time_out_of_range(summary.least_timestamp, rules) ||
-                   time_out_of_range(summary.max_timestamp, rules));
+  return times.any &&
+         (time_out_of_range(times.least, rules) || time_out_of_range(times.most, rules));
 }
 
 // The second pass, for batches with a fault: which records, and what of each; the first fault counts.
@@ -92,7 +129,7 @@ void collect_errors(Records& records, const BatchView& batch, const RecordRules&
   };
   findings.error = ErrorCode::kInvalidRecord;
   for (int32_t index = 0; records.next(record); ++index) {
-    int64_t timestamp = batch.timestamp_of({.timestamp_delta = record.timestamp_delta});
+    int64_t timestamp = batch.timestamp_at(record.timestamp_delta);
     if (rules.key_needed && record.key_size < 0) {
       note(index, RecordFault::kNoKey, timestamp);
     } else if (time_out_of_range(timestamp, rules)) {
@@ -136,7 +173,7 @@ RecordFindings check(const BatchView& batch, const RecordRules& rules, const Ope
   RecordFindings findings;
   Summary summary;
   open([&](auto& records) {
-    summary = summarize(records, batch.base_timestamp());
+    summary = summarize(records);
     if (auto status = records.status(); !status) {
       findings.error = ErrorCode::kInvalidRecord;
       findings.why = to_string(status.error());
@@ -150,11 +187,13 @@ RecordFindings check(const BatchView& batch, const RecordRules& rules, const Ope
     findings.why = "a record is larger than max.decompressed.message.bytes";
     return findings;
   }
-  apply_time_type(summary, batch);
-  if (has_faults(summary, batch, rules))
+  std::optional<Times> times = times_of(summary, batch);
+  if (!times) open([&](auto& records) { times = exact_times(records, batch); });
+  if (has_faults(summary, *times, batch, rules))
     open([&](auto& records) { collect_errors(records, batch, rules, findings); });
-  findings.max_timestamp = summary.max_timestamp;
-  findings.offsets_follow = summary.offsets_follow;
+  findings.max_timestamp = times->most;
+  findings.canonical = summary.offset_bits == 0 && summary.attribute_bits == 0 &&
+                       summary.first_delta == 0 && !batch.log_append_time();
   findings.plain_bytes = summary.plain_bytes;
   return findings;
 }

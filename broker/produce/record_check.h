@@ -47,8 +47,8 @@ struct RecordFindings {
   bool too_large = false;             // more than max_output bytes came out: the error says the rest
   // When there is no error:
   int64_t max_timestamp = proto::kNoTimestamp;  // what the batch's header should say on a CreateTime topic
-  bool offsets_follow = true;
-  uint64_t plain_bytes = 0;           // of the records, without their lengths
+  bool canonical = true;              // as a broker writes records: see prepare.cc
+  uint64_t plain_bytes = 0;           // that came out of a compressed batch
 };
 
 // Walks the records. `batch` has passed proto::validate; at most max_output bytes are decompressed.

@@ -10,10 +10,9 @@ UUIDs are bytes of 16, records and bytes are bytes, unknown tagged fields land u
 
 import functools
 import struct
-import zlib
 
 from proto.gen import model, parser
-from tests.support import processes
+from tests.support import compression, processes
 
 ZERO_UUID = bytes(16)
 _FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
@@ -83,6 +82,15 @@ class Reader:
             shift += 7
             if shift > 28:
                 raise CodecError("varint too long")
+
+    def long_varint(self):
+        value = shift = 0
+        while True:
+            (byte,) = self.take(1)
+            value |= (byte & 0x7F) << shift
+            if not byte & 0x80:
+                return value
+            shift += 7
 
     def length(self, compact, width):
         count = self.varint() - 1 if compact else struct.unpack(">" + width, self.take(
@@ -345,33 +353,53 @@ def record(offset_delta, key, value, timestamp_delta=0, headers=()):
     return signed_varint(len(body)) + body
 
 
-def _zstd_stored(data):
-    """A zstd frame with one raw block: valid without a compressor."""
-    if len(data) > 255:
-        raise CodecError("too long for a one-byte zstd content size")
-    return b"\x28\xb5\x2f\xfd\x20" + bytes([len(data)]) + (len(data) << 3 | 1).to_bytes(3, "little") + data
-
-
-def _gzip(data):
-    squeeze = zlib.compressobj(wbits=31)
-    return squeeze.compress(data) + squeeze.flush()
-
-
-CODEC_BITS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
-_COMPRESS = {"none": bytes, "gzip": _gzip, "zstd": _zstd_stored}
-
-
 def batch(records, *, base_offset=0, timestamp=0, producer_id=-1, producer_epoch=-1, sequence=-1,
           codec="none", attributes=0, leader_epoch=-1, magic=2, crc=None, count=None, last_delta=None,
-          max_timestamp=None, length=None):
-    """A record batch v2 of (key, value) pairs or ready record() bytes. The last five arguments lie."""
+          max_timestamp=None, length=None, payload=None):
+    """A record batch v2 of (key, value) pairs or ready record() bytes; `payload` stands for the compressed
+    records. The others from `crc` on lie."""
     encoded = [entry if isinstance(entry, bytes) else record(number, *entry)
                for number, entry in enumerate(records)]
     covered = struct.pack(
-        ">hiqqqhii", attributes | CODEC_BITS[codec],
+        ">hiqqqhii", attributes | compression.CODEC_BITS[codec],
         len(encoded) - 1 if last_delta is None else last_delta, timestamp,
         timestamp if max_timestamp is None else max_timestamp, producer_id, producer_epoch, sequence,
-        len(encoded) if count is None else count) + _COMPRESS[codec](b"".join(encoded))
+        len(encoded) if count is None else count)
+    covered += compression.compress(codec, b"".join(encoded)) if payload is None else payload
     size = 4 + 1 + 4 + len(covered) if length is None else length
     return struct.pack(">qiibI", base_offset, size, leader_epoch, magic,
                        crc32c(covered) if crc is None else crc) + covered
+
+
+def read_batch(data, position=0):
+    """The batch there, as a dictionary of its header's fields and its records: (offset delta, timestamp delta,
+    attributes, key, value, headers)."""
+    base, size, epoch, magic, crc, attributes, last, first_time, max_time, producer, producer_epoch, sequence, \
+        count = struct.unpack_from(">qiibIhiqqqhii", data, position)
+    end = position + 12 + size
+    codec = compression.CODECS[attributes & 7]
+    plain = Reader(compression.decompress(codec, bytes(data[position + 61:end])))
+    return {"base": base, "leader epoch": epoch, "magic": magic, "crc": crc == crc32c(data[position + 21:end]),
+            "codec": codec, "attributes": attributes, "last delta": last, "base timestamp": first_time,
+            "max timestamp": max_time, "producer": (producer, producer_epoch, sequence), "count": count,
+            "records": [_read_record(plain) for _ in range(count)], "end": end,
+            "left": len(plain.data) - plain.position}
+
+
+def _signed(reader):
+    value = reader.long_varint()
+    return (value >> 1) ^ -(value & 1)
+
+
+def _read_field(reader):
+    size = _signed(reader)
+    return None if size < 0 else reader.take(size)
+
+
+def _read_record(reader):
+    _signed(reader)
+    attributes = reader.fixed("int8")
+    timestamp, offset = _signed(reader), _signed(reader)
+    key, value = _read_field(reader), _read_field(reader)
+    headers = [(_read_field(reader), _read_field(reader)) for _ in range(_signed(reader))]
+    return offset, timestamp, attributes, key, value, headers

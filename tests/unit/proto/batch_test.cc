@@ -240,7 +240,7 @@ TEST(Batch, RebuiltBatchesAreSound) {
   BatchView plain(source);
   Buffer rebuilt(source.begin(), source.begin() + kBatchHeaderSize);
   ASSERT_TRUE(compress(Codec::kZstd, plain.records_bytes(), rebuilt));
-  complete_rebuilt(rebuilt, Codec::kZstd, kTimestamp + 30);
+  complete_rebuilt(rebuilt, Codec::kZstd, kTimestamp, kTimestamp + 30);
   auto batch = validate(rebuilt);
   ASSERT_TRUE(batch);
   EXPECT_EQ(batch->codec(), Codec::kZstd);

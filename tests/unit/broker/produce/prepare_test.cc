@@ -141,32 +141,57 @@ Buffer with_wrong_offsets(Codec codec) {
                           .value = as_bytes("v"), .headers = {}}, records);
   Buffer batch(plain.begin(), plain.begin() + proto::kBatchHeaderSize);
   EXPECT_TRUE(proto::compress(codec, records, batch));
-  proto::complete_rebuilt(batch, codec, kNow - 93);
+  proto::complete_rebuilt(batch, codec, kNow - 100, kNow - 93);
   return batch;
 }
 
-TEST(Prepare, OffsetsOfCompressedBatchesAreNumberedAnew) {
+TEST(Prepare, WrongOffsetsAreNumberedAnewWithTheRest) {
   std::vector<std::string> expected = {"0@1799999999900 =v 0", "1@1799999999900 =v 0", "2@1799999999907 =v 0"};
-  for (Codec codec : {Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
-    Buffer batch = with_wrong_offsets(codec);
-    PreparedBatch prepared = prepare_with(batch);
-    ASSERT_EQ(prepared.error, ErrorCode::kNone);
-    EXPECT_TRUE(proto::validate(prepared.batch));
-    EXPECT_EQ(records_of(prepared.batch), expected);
+  for (Codec from : kCodecs) {
+    for (Codec to : kCodecs) {
+      Buffer batch = with_wrong_offsets(from);
+      PreparedBatch prepared = prepare_with(batch, {.compression = to});
+      EXPECT_EQ(prepared.error, from == to ? ErrorCode::kInvalidRecord : ErrorCode::kNone);
+      if (from == to) continue;
+      EXPECT_TRUE(proto::validate(prepared.batch));
+      EXPECT_EQ(records_of(prepared.batch), expected);
+    }
   }
-  Buffer batch = with_wrong_offsets(Codec::kNone);
-  EXPECT_EQ(prepare_with(batch).error, ErrorCode::kInvalidRecord);
-  EXPECT_EQ(records_of(prepare_with(batch, {.compression = Codec::kLz4}).batch), expected);
+}
+
+TEST(Prepare, WrittenAnewTheRecordsAreWrittenAsBrokersDo) {
+  Buffer source = make(Codec::kNone, 3);
+  // The same times from another base, attributes, a time type that the client should not set.
+  Buffer records;
+  for (int32_t i = 0; i < 3; ++i)
+    proto::append_record({.timestamp_delta = 50 + i, .offset_delta = i, .key = std::nullopt,
+                          .value = std::nullopt, .headers = {}}, records);
+  records[1] = 5;
+  Buffer batch(source.begin(), source.begin() + proto::kBatchHeaderSize);
+  batch.insert(batch.end(), records.begin(), records.end());
+  proto::complete_rebuilt(batch, Codec::kNone, kNow - 150, kNow - 98);
+  PreparedBatch prepared = prepare_with(batch, {.compression = Codec::kGzip});
+  ASSERT_EQ(prepared.error, ErrorCode::kNone);
+  BatchView view{Bytes(prepared.batch)};
+  EXPECT_EQ(view.base_timestamp(), kNow - 100);
+  EXPECT_EQ(view.max_timestamp(), kNow - 98);
+  Buffer plain;
+  ASSERT_TRUE(proto::decompress(Codec::kGzip, view.records_bytes(), 1000, plain));
+  EXPECT_EQ(plain[1], 0) << "attributes";
+  store_be<int16_t>(batch.data() + 21, proto::kAttributeLogAppendTime);
+  store_be<uint32_t>(batch.data() + 17, BatchView(batch).computed_crc());
+  prepared = prepare_with(batch, {.compression = Codec::kGzip});
+  ASSERT_EQ(prepared.error, ErrorCode::kNone);
+  for (const std::string& text : records_of(prepared.batch))
+    EXPECT_EQ(text.substr(1), "@" + std::to_string(kNow - 98) + " = 0");
 }
 
 TEST(Prepare, WhatAShardMayNotDoItselfIsLeftUndone) {
   Buffer plain = make(Codec::kNone, 2000), compressed = make(Codec::kZstd, 2000);
-  Buffer odd = with_wrong_offsets(Codec::kGzip);
   PrepareLimits small{.max_output = 1000, .may_rebuild = false, .final = false};
   EXPECT_FALSE(prepare_with(plain, {}, small).needs_more) << "plain records are not decompressed";
   EXPECT_TRUE(prepare_with(plain, {.compression = Codec::kLz4}, small).needs_more);
   EXPECT_TRUE(prepare_with(compressed, {}, small).needs_more);
-  EXPECT_TRUE(prepare_with(odd, {}, small).needs_more);
   small.final = true;
   PreparedBatch prepared = prepare_with(compressed, {}, small);
   EXPECT_FALSE(prepared.needs_more);
@@ -188,7 +213,7 @@ Buffer bomb(Codec codec, size_t plain_size) {
   batch.resize(proto::kBatchHeaderSize);
   proto::CompressStream out(codec, {.gzip = 9, .lz4 = 12, .zstd = 19}, batch, SIZE_MAX);
   EXPECT_TRUE(out.write(record) && out.finish());
-  proto::complete_rebuilt(batch, codec, kNow - 100);
+  proto::complete_rebuilt(batch, codec, kNow - 100, kNow - 100);
   return batch;
 }
 

@@ -66,9 +66,9 @@ TEST_P(EveryCodec, SoundRecordsTellTheirLargestTimestamp) {
   RecordFindings found = findings(make({{kNow - 5}, {kNow + 7}, {kNow}}, GetParam()));
   EXPECT_EQ(found.error, ErrorCode::kNone);
   EXPECT_EQ(found.max_timestamp, kNow + 7);
-  EXPECT_TRUE(found.offsets_follow);
+  EXPECT_TRUE(found.canonical);
   EXPECT_TRUE(found.errors.empty());
-  EXPECT_EQ(found.plain_bytes, 3u * 8);
+  EXPECT_EQ(found.plain_bytes, GetParam() == Codec::kNone ? 0u : 3u * 8);
 }
 
 TEST_P(EveryCodec, KeylessRecordsOfACompactedTopicAreNamed) {
@@ -94,8 +94,11 @@ TEST_P(EveryCodec, TimesOutsideTheBoundsAreNamed) {
 TEST(RecordCheck, BoundsReachToTheEndsOfTime) {
   constexpr int64_t kForever = INT64_MAX;
   storage::LogConfig open{.timestamp_before_max_ms = kForever, .timestamp_after_max_ms = kForever};
-  for (int64_t timestamp : {int64_t{-2}, int64_t{0}, int64_t{1}, INT64_MAX, kNow})
+  for (int64_t timestamp : {int64_t{-2}, int64_t{0}, int64_t{1}, INT64_MAX, kNow}) {
     EXPECT_EQ(findings(make({{timestamp}}), open).error, ErrorCode::kNone) << timestamp;
+    EXPECT_EQ(findings(make({{timestamp}}), open).max_timestamp, std::max(timestamp, int64_t{-1}));
+  }
+  EXPECT_EQ(findings(make({{INT64_MAX}})).error, ErrorCode::kInvalidTimestamp);
   // As in Apache Kafka, whose difference wraps.
   EXPECT_EQ(findings(make({{INT64_MIN}}), open).error, ErrorCode::kInvalidTimestamp);
   EXPECT_EQ(findings(make({{INT64_MIN + kNow}}), open).error, ErrorCode::kInvalidTimestamp);
@@ -109,6 +112,17 @@ TEST(RecordCheck, RecordsWithoutATimeHaveNoBounds) {
   EXPECT_EQ(found.max_timestamp, proto::kNoTimestamp);
   EXPECT_EQ(findings(make({{-2}}), config).error, ErrorCode::kInvalidTimestamp);
   EXPECT_EQ(findings(make({{-2}})).max_timestamp, proto::kNoTimestamp);
+}
+
+// Records with and without a time in one batch, and deltas that wrap, as readers add them.
+TEST_P(EveryCodec, OddTimestamps) {
+  EXPECT_EQ(findings(make({{-1}, {kNow}, {-1}}, GetParam())).max_timestamp, kNow);
+  EXPECT_EQ(findings(make({{-1}, {-7}}, GetParam())).max_timestamp, -1);
+  storage::LogConfig config{.timestamp_before_max_ms = 1000};
+  RecordFindings found = findings(make({{-1}, {-7}, {kNow}}, GetParam()), config);
+  EXPECT_EQ(found.errors, (std::vector<RecordError>{{1, RecordFault::kTime, -7}}));
+  Buffer wraps = with<int64_t>(make({{5}, {kNow}}, GetParam()), 27, INT64_MAX);
+  EXPECT_EQ(findings(wraps, config).errors.size(), 2u);
 }
 
 TEST(RecordCheck, OneTimestampErrorMakesTheBatchsError) {
@@ -149,7 +163,7 @@ Buffer with_offsets(std::vector<int32_t> deltas, Codec codec) {
                          records);
   Buffer batch(plain.begin(), plain.begin() + proto::kBatchHeaderSize);
   EXPECT_TRUE(proto::compress(codec, records, batch));
-  proto::complete_rebuilt(batch, codec, kNow);
+  proto::complete_rebuilt(batch, codec, kNow, kNow);
   return batch;
 }
 
@@ -161,7 +175,7 @@ TEST_P(EveryCodec, OffsetsThatDoNotFollow) {
                                                     {3, RecordFault::kOffsetDelta, kNow}}));
   found = findings(batch, {}, kNow, /*offsets_must_follow=*/false);
   EXPECT_EQ(found.error, ErrorCode::kNone);
-  EXPECT_FALSE(found.offsets_follow);
+  EXPECT_FALSE(found.canonical);
 }
 
 TEST_P(EveryCodec, RecordsThatCannotBeReadNameNoRecord) {
