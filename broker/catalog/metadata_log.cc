@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
 
+#include "broker/catalog/snapshot_file.h"
 #include "proto/batch.h"
 #include "proto/batch_builder.h"
 #include "proto/messages/control_records.h"
@@ -22,49 +22,18 @@ constexpr int32_t kFirstLeaderEpoch = 1;
 
 std::unexpected<std::string> fail(std::string why) { return std::unexpected(std::move(why)); }
 
-storage::LogConfig metadata_log_config() {
+storage::LogConfig metadata_log_config(const BrokerConfig& broker) {
   storage::LogConfig config;
+  config.segment_bytes = broker.metadata_small_segment_bytes > 0 ? broker.metadata_small_segment_bytes
+                                                                 : broker.metadata_segment_bytes;
+  config.segment_ms = broker.metadata_segment_ms;
+  config.file_delete_delay_ms = std::max<int64_t>(broker.metadata_delete_delay_ms, 0);
   config.retention_ms = -1;
   config.retention_bytes = -1;
   config.delete_policy = false;
   config.flush_messages = 1;
   config.max_message_bytes = 64 << 20;
   return config;
-}
-
-// <20 digits end offset>-<10 digits epoch>.checkpoint
-struct SnapshotName {
-  std::string file;
-  int64_t end_offset = -1;
-  int32_t epoch = -1;
-};
-
-std::optional<SnapshotName> parse_snapshot_name(const std::string& file) {
-  constexpr std::string_view kSuffix = ".checkpoint";
-  constexpr size_t kOffsetDigits = 20, kEpochDigits = 10;
-  if (file.size() != kOffsetDigits + 1 + kEpochDigits + kSuffix.size() || !file.ends_with(kSuffix)) {
-    return std::nullopt;
-  }
-  SnapshotName name{file, -1, -1};
-  const char* first = file.data();
-  const char* epoch = first + kOffsetDigits + 1;
-  auto offset_read = std::from_chars(first, first + kOffsetDigits, name.end_offset);
-  auto epoch_read = std::from_chars(epoch, epoch + kEpochDigits, name.epoch);
-  if (offset_read.ptr != epoch - 1 || *offset_read.ptr != '-' || epoch_read.ptr != epoch + kEpochDigits) {
-    return std::nullopt;
-  }
-  return name;
-}
-
-std::optional<SnapshotName> newest_snapshot(FileSystem& files, const std::string& directory) {
-  std::optional<SnapshotName> newest;
-  auto entries = files.list(directory);
-  if (!entries) return newest;
-  for (const DirectoryEntry& entry : *entries) {
-    auto name = parse_snapshot_name(entry.name);
-    if (name && (!newest || name->end_offset > newest->end_offset)) newest = name;
-  }
-  return newest;
 }
 
 template <class Visit>
@@ -124,7 +93,7 @@ class Opener {
   Result<void, std::string> open_log() {
     opened_.partition = std::make_unique<Partition>(id_, kMetadataTopicId, opened_.leader_epoch,
                                                      /*always_synced=*/true);
-    storage::LogConfig config = metadata_log_config();
+    storage::LogConfig config = metadata_log_config(here_.config);
     Partition& partition = *opened_.partition;
     if (files().exists(directory())) {
       auto log = here_.log_dir.load_log(here_.storage, partition, id_, config);
@@ -139,17 +108,18 @@ class Opener {
   }
 
   Result<void, std::string> read_snapshot() {
-    auto name = newest_snapshot(files(), directory());
-    if (!name) return {};
-    std::string path = directory() + "/" + name->file;
+    std::vector<SnapshotName> snapshots = list_snapshots(files(), directory());
+    if (snapshots.empty()) return {};
+    const SnapshotName& name = snapshots.back();
+    std::string path = directory() + "/" + name.file();
     auto text = read_file(files(), path, kMaxSnapshotBytes);
     if (!text) return fail(fmt::format("cannot read {}: {}", path, to_string(text.error())));
     auto done = for_each_batch(*text, [&](const proto::BatchView& batch) {
-      return name->end_offset == 0 ? collect_values(batch, opened_.bootstrap)
+      return name.end_offset == 0 ? collect_values(batch, opened_.bootstrap)
                                    : replay_.apply_batch(batch.bytes().first(batch.size()));
     });
     if (!done) return fail(fmt::format("{}: {}", path, done.error()));
-    if (name->end_offset > 0) replay_.set_end_offset(name->end_offset);
+    if (name.end_offset > 0) replay_.set_end_offset(name.end_offset);
     return {};
   }
 
@@ -170,6 +140,8 @@ class Opener {
     });
     if (!read) return fail(fmt::format("cannot read {}: {}", directory(), to_string(read.error())));
     if (!outcome) return fail(fmt::format("{}: {}", directory(), outcome.error()));
+    auto behind_snapshot = log().position_of(from);
+    if (behind_snapshot) opened_.bytes_behind_snapshot = log().bytes_between(*behind_snapshot, log().written_end());
     return {};
   }
 

@@ -21,6 +21,7 @@ struct MetadataLog {
   std::unique_ptr<Partition> partition;
   int32_t leader_epoch = 1;
   bool empty = true;
+  uint64_t bytes_behind_snapshot = 0;  // of the log: since the newest snapshot
   // What a freshly formatted directory of Apache Kafka wants finalized: record values.
   std::vector<std::vector<uint8_t>> bootstrap;
 };

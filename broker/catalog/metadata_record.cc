@@ -16,6 +16,7 @@ size_t header_size(uint32_t type, uint32_t version) {
 }  // namespace
 
 Result<MetadataFrame, std::string> read_metadata_frame(Bytes value) {
+  Bytes whole = value;
   uint32_t frame_version = 0, type = 0, version = 0;
   if (!proto::take_base128(value, frame_version) || !proto::take_base128(value, type) ||
       !proto::take_base128(value, version)) {
@@ -26,7 +27,7 @@ Result<MetadataFrame, std::string> read_metadata_frame(Bytes value) {
   }
   constexpr uint32_t kMaxVersion = 0x7fff;
   if (version > kMaxVersion) return std::unexpected(fmt::format("version {} is unknown", version));
-  return MetadataFrame{type, static_cast<int16_t>(version), value};
+  return MetadataFrame{type, static_cast<int16_t>(version), value, whole};
 }
 
 MutableBytes MetadataRecords::begin(int16_t type, int16_t version, size_t body_size) {

@@ -19,6 +19,7 @@ struct MetadataFrame {
   uint32_t type = 0;
   int16_t version = 0;
   Bytes body;
+  Bytes whole;  // frame and body
 };
 
 // The error says what is wrong with the bytes.

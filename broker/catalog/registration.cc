@@ -88,8 +88,7 @@ void plan_leaders(const CatalogReplay& state, int32_t node_id, MetadataRecords& 
       record.topic_id = topic->id;
       record.isr = std::span(&self, 1);
       record.leader = self;
-      constexpr int16_t kWithEligibleReplicas = 2;
-      if (version >= kWithEligibleReplicas) {
+      if (state.features().contains("eligible.leader.replicas.version")) {
         record.eligible_leader_replicas = none;
         record.last_known_elr = none;
       }

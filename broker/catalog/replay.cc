@@ -9,7 +9,7 @@
 #include "broker/catalog/replay_records.h"
 #include "broker/config/dynamic_config.h"
 #include "broker/config/topic_keys.h"
-#include "proto/batch.h"
+#include "proto/batch_builder.h"
 #include "proto/messages/metadata_records.h"
 #include "reactor/base/log.h"
 
@@ -81,9 +81,25 @@ CatalogReplay::Outcome CatalogReplay::apply_batch(Bytes bytes) {
       return at(batch->base_offset(), proto::to_string(status.error()));
     }
   }
+  if (batch->control()) apply_control(*batch);
+  last_timestamp_ = std::max(last_timestamp_, batch->max_timestamp());
   end_offset_ = batch->next_offset();
   last_leader_epoch_ = std::max(last_leader_epoch_, batch->partition_leader_epoch());
   return {};
+}
+
+void CatalogReplay::apply_control(const proto::BatchView& batch) {
+  proto::RecordIterator records = batch.records();
+  proto::RecordView record;
+  while (records.next(record)) {
+    auto type = record.key ? proto::control_type(*record.key) : std::nullopt;
+    if (!type || !record.value) continue;
+    if (*type == static_cast<int16_t>(proto::ControlType::kKraftVersion)) {
+      kraft_version_.assign(record.value->begin(), record.value->end());
+    } else if (*type == static_cast<int16_t>(proto::ControlType::kKraftVoters)) {
+      voters_.assign(record.value->begin(), record.value->end());
+    }
+  }
 }
 
 CatalogReplay::Outcome CatalogReplay::apply(Bytes value, int64_t offset) {

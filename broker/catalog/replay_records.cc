@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "broker/catalog/partition_state.h"
 #include "broker/catalog/registration.h"
 #include "broker/catalog/replay.h"
 #include "proto/messages/metadata_records.h"
@@ -14,14 +15,6 @@ namespace pelton::broker {
 using Outcome = Result<void, std::string>;
 
 namespace {
-
-constexpr int32_t kNoLeaderChange = -2;
-
-std::vector<int32_t> ids(std::span<const proto::BrokerId> brokers) {
-  std::vector<int32_t> result;
-  for (proto::BrokerId broker : brokers) result.push_back(broker.value);
-  return result;
-}
 
 Outcome no_topic(const Uuid& id) {
   return std::unexpected(fmt::format("there is no topic with id {}", id.to_string()));
@@ -54,14 +47,7 @@ struct RecordAppliers {
     TopicInfo* topic = replay.change(record.topic_id);
     if (topic == nullptr) return no_topic(record.topic_id);
     if (record.partition_id < 0) return std::unexpected("the partition's index is negative");
-    PartitionInfo info;
-    info.index = record.partition_id;
-    info.leader = record.leader.value;
-    info.leader_epoch = record.leader_epoch;
-    info.partition_epoch = record.partition_epoch;
-    info.replicas = ids(record.replicas);
-    info.isr.assign(record.isr.begin(), record.isr.end());
-    if (!record.directories.empty()) info.directory = record.directories.front();
+    PartitionInfo info = partition_of(record);
     auto place = std::ranges::lower_bound(topic->partitions, info.index, {}, &PartitionInfo::index);
     if (place != topic->partitions.end() && place->index == info.index) {
       *place = std::move(info);
@@ -80,16 +66,7 @@ struct RecordAppliers {
       return std::unexpected(fmt::format("there is no partition {}-{}", topic->name,
                                          record.partition_id));
     }
-    if (record.isr) info->isr = ids(*record.isr);
-    if (record.replicas) info->replicas = ids(*record.replicas);
-    if (record.directories && !record.directories->empty()) {
-      info->directory = record.directories->front();
-    }
-    if (record.leader.value != kNoLeaderChange) {
-      info->leader = record.leader.value;
-      ++info->leader_epoch;
-    }
-    ++info->partition_epoch;
+    change_partition(*info, record);
     return {};
   }
 
@@ -136,13 +113,19 @@ struct RecordAppliers {
 
   static Outcome apply(CatalogReplay& replay, const proto::RegisterBrokerRecord& record) {
     BrokerRegistration& broker = replay.brokers_[record.broker_id.value];
-    broker = {.epoch = record.broker_epoch, .incarnation = record.incarnation_id,
-              .fenced = record.fenced, .rack = {}, .endpoints = {}, .log_dirs = {}};
+    broker = {};
+    broker.epoch = record.broker_epoch;
+    broker.incarnation = record.incarnation_id;
+    broker.fenced = record.fenced;
+    broker.in_controlled_shutdown = record.in_controlled_shutdown;
     if (record.rack) broker.rack = *record.rack;
     for (const auto& endpoint : record.end_points) {
       broker.endpoints.push_back(fmt::format("{}://{}:{}", endpoint.name, endpoint.host, endpoint.port));
     }
     broker.log_dirs.assign(record.log_dirs.begin(), record.log_dirs.end());
+    if (record.cordoned_log_dirs) {
+      broker.cordoned_log_dirs.emplace(record.cordoned_log_dirs->begin(), record.cordoned_log_dirs->end());
+    }
     return {};
   }
 
@@ -162,9 +145,14 @@ struct RecordAppliers {
   static Outcome apply(CatalogReplay& replay, const proto::BrokerRegistrationChangeRecord& record) {
     auto found = replay.brokers_.find(record.broker_id.value);
     if (found == replay.brokers_.end()) return no_broker(record.broker_id.value);
-    if (record.fenced != 0) found->second.fenced = record.fenced > 0;
-    if (!record.log_dirs.empty()) {
-      found->second.log_dirs.assign(record.log_dirs.begin(), record.log_dirs.end());
+    BrokerRegistration& broker = found->second;
+    if (record.fenced != 0) broker.fenced = record.fenced > 0;
+    if (record.in_controlled_shutdown != 0) {
+      broker.in_controlled_shutdown = record.in_controlled_shutdown > 0;
+    }
+    if (!record.log_dirs.empty()) broker.log_dirs.assign(record.log_dirs.begin(), record.log_dirs.end());
+    if (record.cordoned_log_dirs) {
+      broker.cordoned_log_dirs.emplace(record.cordoned_log_dirs->begin(), record.cordoned_log_dirs->end());
     }
     return {};
   }
@@ -185,10 +173,33 @@ struct RecordAppliers {
     return {};
   }
 
-  // Quotas, users, tokens, access control, controllers: nothing here acts on them.
-  template <class Ignored>
-  static Outcome apply(CatalogReplay&, const Ignored&) {
+  static Outcome apply(CatalogReplay& replay, const proto::ClearElrRecord& record) {
+    std::vector<Uuid> topics;
+    for (const auto& [name, topic] : replay.topics_) {
+      if (record.topic_name.empty() || name == record.topic_name) topics.push_back(topic->id);
+    }
+    if (topics.empty() && !record.topic_name.empty()) {
+      return std::unexpected(fmt::format("there is no topic {}", record.topic_name));
+    }
+    for (Uuid id : topics) {
+      for (PartitionInfo& partition : replay.change(id)->partitions) clear_eligible_replicas(partition);
+    }
     return {};
+  }
+
+  static Outcome apply(CatalogReplay&, const proto::NoOpRecord&) { return {}; }
+
+  // Quotas, users, tokens, access control, controllers: nothing here acts on them.
+  template <class T>
+  static Outcome keep(CatalogReplay& replay, const T& record, Bytes whole) {
+    replay.kept_.apply(record, whole);
+    return {};
+  }
+
+  static void keep_registration(CatalogReplay& replay, int32_t id, const MetadataFrame& frame) {
+    BrokerRegistration& broker = replay.brokers_[id];
+    broker.version = frame.version;
+    broker.record.assign(frame.body.begin(), frame.body.end());
   }
 };
 
@@ -209,7 +220,15 @@ Outcome decode_and_apply(CatalogReplay& replay, const MetadataFrame& frame, prot
     return std::unexpected(fmt::format("record type {} cannot be read: {}", frame.type,
                                        in.ok() ? "bytes are left over" : proto::name(in.error())));
   }
-  return RecordAppliers::apply(replay, record);
+  if constexpr (requires { RecordAppliers::apply(replay, record); }) {
+    Outcome done = RecordAppliers::apply(replay, record);
+    if constexpr (std::is_same_v<T, proto::RegisterBrokerRecord>) {
+      if (done) RecordAppliers::keep_registration(replay, record.broker_id.value, frame);
+    }
+    return done;
+  } else {
+    return RecordAppliers::keep(replay, record, frame.whole);
+  }
 }
 
 using Apply = Outcome (*)(CatalogReplay&, const MetadataFrame&, proto::Arena&);

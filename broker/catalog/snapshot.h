@@ -17,6 +17,16 @@
 
 namespace pelton::broker {
 
+// What only a cluster of several nodes says of a partition.
+struct PartitionExtra {
+  std::vector<int32_t> removing_replicas;
+  std::vector<int32_t> adding_replicas;
+  std::vector<int32_t> eligible_leader_replicas;
+  std::vector<int32_t> last_known_elr;
+  std::vector<Uuid> directories;  // of all replicas
+  int8_t leader_recovery_state = 0;
+};
+
 struct PartitionInfo {
   int32_t index = 0;
   int32_t leader = -1;           // broker id as persisted
@@ -25,6 +35,7 @@ struct PartitionInfo {
   std::vector<int32_t> replicas;
   std::vector<int32_t> isr;
   Uuid directory;                // the log directory's id
+  std::shared_ptr<const PartitionExtra> extra;  // nullptr: nothing more is said
   ShardId shard = 0;             // not persisted: placement of this process
 };
 

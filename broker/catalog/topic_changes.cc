@@ -153,9 +153,9 @@ int16_t partition_record_version(const CatalogReplay& state) {
     auto found = state.features().find(feature);
     return found == state.features().end() ? int16_t{0} : found->second;
   };
-  constexpr int16_t kDirectoriesFrom = 17;  // metadata.version
-  if (level("eligible.leader.replicas.version") >= 1) return 2;
-  return level("metadata.version") >= kDirectoriesFrom ? 1 : 0;
+  constexpr int16_t kDirectoriesFrom = 17, kEligibleReplicasFrom = 23;  // of metadata.version
+  int16_t metadata = level("metadata.version");
+  return metadata >= kEligibleReplicasFrom ? 2 : metadata >= kDirectoriesFrom ? 1 : 0;
 }
 
 Uuid make_topic_id(Io& io) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "broker/catalog/metadata_log.h"
+#include "broker/catalog/metadata_snapshots.h"
 #include "broker/catalog/registration.h"
 #include "broker/group/group_shard.h"
 #include "broker/partition_set.h"
@@ -65,6 +66,7 @@ CatalogWriter::CatalogWriter(BrokerShard& here) : here_(here) {
 CatalogWriter::~CatalogWriter() {
   CHECK(waiting_.empty() && round_.empty(), "stop() and close() the catalog's writer first");
   stopped_ = true;
+  snapshots_.reset();
   if (log_ != nullptr) log_->retire(ErrorCode::kNotLeaderOrFollower);
 }
 
@@ -79,6 +81,8 @@ Result<void, std::string> CatalogWriter::load() {
   auto opened = open_metadata_log(here_, *replay_);
   if (!opened) return std::unexpected(opened.error());
   log_ = std::move(opened->partition);
+  snapshots_ = std::make_unique<MetadataSnapshots>(here_, *log_);
+  snapshots_->loaded(opened->bytes_behind_snapshot);
   continue_log(opened->empty, opened->bootstrap);
   snapshot_ = replay_->snapshot();
   return {};
@@ -112,6 +116,7 @@ void CatalogWriter::start() {
 
 void CatalogWriter::stop() {
   stopped_ = true;
+  snapshots_->stop();
   Changes round;  // its commit or its publication may never end
   round.swap(round_);
   end_all(round, ErrorCode::kNotController);
@@ -167,14 +172,18 @@ bool CatalogWriter::take(CatalogChange& change) {
   MetadataRecords records;
   change.plan(*replay_, records);
   if (records.empty()) return true;
-  if (records.bytes() > kMaxChangeBytes) {
-    change.unlink();
-    change.done(ErrorCode::kPolicyViolation);
-    delete &change;
-    return true;
-  }
-  append(records.batch(here_.shard.io().wall_ms(), log_->leader_epoch()));
+  if (records.bytes() > kMaxChangeBytes) return refuse(change);
+  std::vector<uint8_t> batch = records.batch(here_.shard.io().wall_ms(), log_->leader_epoch());
+  if (batch.size() > static_cast<size_t>(log_->config().segment_bytes)) return refuse(change);
+  append(std::move(batch));
   return !failed_;
+}
+
+bool CatalogWriter::refuse(CatalogChange& change) {
+  change.unlink();
+  change.done(ErrorCode::kPolicyViolation);
+  delete &change;
+  return true;
 }
 
 // The bytes stay in in_flight_ until they are committed. Replays them too: what comes next in this round
@@ -201,14 +210,18 @@ void CatalogWriter::commit() {
 }
 
 void CatalogWriter::on_committed(ErrorCode error) {
+  size_t bytes = 0;
+  for (const auto& batch : in_flight_) bytes += batch.size();
   in_flight_.clear();
   if (error != ErrorCode::kNone) {
     if (!stopped_) log_error("the metadata log could not be written: {}", proto::name(error));
     failed_ = true;
     return finish_round(ErrorCode::kKafkaStorageError);
   }
-  if (round_.empty()) return finish_round(ErrorCode::kNone);  // what the start added
-  publish();
+  bool start = round_.empty();  // what the start added is in the snapshot already
+  if (!start) publish();
+  if (!stopped_) snapshots_->committed(bytes, *replay_, snapshot_);
+  if (start) finish_round(ErrorCode::kNone);
 }
 
 void CatalogWriter::publish() {

@@ -44,6 +44,8 @@ class CatalogChange : public ListHook<ChangeTag> {
   virtual void done(proto::ErrorCode error) = 0;
 };
 
+class MetadataSnapshots;
+
 class CatalogWriter {
  public:
   static constexpr size_t kMaxWaiting = 1'000;
@@ -92,6 +94,7 @@ class CatalogWriter {
   void on_turn(int32_t);
   void plan_round();
   bool take(CatalogChange& change);
+  bool refuse(CatalogChange& change);
   void append(std::vector<uint8_t> batch);
   void commit();
   void on_committed(proto::ErrorCode error);
@@ -104,6 +107,7 @@ class CatalogWriter {
   BrokerShard& here_;
   std::unique_ptr<CatalogReplay> replay_;
   std::unique_ptr<Partition> log_;
+  std::unique_ptr<MetadataSnapshots> snapshots_;
   std::shared_ptr<const CatalogSnapshot> snapshot_;
 
   Changes waiting_;

@@ -67,6 +67,16 @@ struct BrokerConfig {
   int32_t request_partition_limit = 2'000;      // max.request.partition.size.limit
   int32_t producer_id_expiration_ms = 86'400'000;
 
+  // the metadata log
+  int32_t metadata_segment_bytes = 1 << 30;             // metadata.log.segment.bytes
+  int32_t metadata_small_segment_bytes = 0;             // internal.metadata.log.segment.bytes; 0 = not set
+  int64_t metadata_segment_ms = 604'800'000;            // metadata.log.segment.ms
+  int64_t metadata_delete_delay_ms = 60'000;            // internal.metadata.delete.delay.millis
+  int64_t metadata_snapshot_bytes = 20'971'520;         // metadata.log.max.record.bytes.between.snapshots
+  int64_t metadata_snapshot_interval_ms = 3'600'000;    // metadata.log.max.snapshot.interval.ms; 0 = never
+  int64_t metadata_retention_bytes = 104'857'600;       // metadata.max.retention.bytes; negative = no limit
+  int64_t metadata_retention_ms = 604'800'000;          // metadata.max.retention.ms; negative = no limit
+
   // background
   int64_t log_retention_check_interval_ms = 300'000;
   int64_t flush_offset_checkpoint_interval_ms = 60'000;

@@ -36,6 +36,10 @@ broker::BrokerConfig sim_config(World& world, int shards) {
   config->log_defaults.segment_bytes = static_cast<int32_t>(uint64_t{1} << world.between(16, 19));
   config->log_defaults.index_interval_bytes = static_cast<int32_t>(world.between(256, 4096));
   config->offsets_topic_segment_bytes = static_cast<int32_t>(uint64_t{1} << world.between(13, 18));
+  config->metadata_small_segment_bytes = static_cast<int32_t>(uint64_t{1} << world.between(12, 15));
+  config->metadata_snapshot_bytes = static_cast<int64_t>(world.between(500, 10'000));
+  config->metadata_retention_bytes = static_cast<int64_t>(world.between(2'000, 30'000));
+  config->metadata_delete_delay_ms = 0;
   return *config;
 }
 

@@ -73,7 +73,7 @@ TEST_F(TopicChangesTest, DirectoriesAreRecordedFromTheirLevelOn) {
   MetadataRecords level;
   level.add(proto::FeatureLevelRecord{.name = "metadata.version", .feature_level = 33});
   apply(level);
-  EXPECT_EQ(partition_record_version(state), 1);
+  EXPECT_EQ(partition_record_version(state), 2);
   create({.name = "new", .assignments = {}, .configs = {}});
   EXPECT_TRUE(state.find("old")->partitions[0].directory.is_zero());
   EXPECT_EQ(state.find("new")->partitions[0].directory, id_of(200));

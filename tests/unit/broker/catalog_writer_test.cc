@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -318,6 +321,71 @@ TEST_F(CatalogWriterTest, ASnapshotAndTheRestOfTheLogSayWhatTheWholeLogSays) {
   EXPECT_EQ(told(*server_->shard(0).catalog), by_log);
   EXPECT_EQ(writer().state().end_offset(), end);
   EXPECT_EQ(writer().state().next_producer_id(), next_producer_id);
+}
+
+// Snapshots in the metadata directory, the oldest first.
+std::vector<std::string> checkpoints(const std::filesystem::path& directory, std::string_view suffix) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    std::string name = entry.path().filename();
+    if (name.ends_with(suffix)) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST_F(CatalogWriterTest, SnapshotsAreWrittenAndWhatTheyReplaceGoes) {
+  config_.metadata_snapshot_bytes = 1'000;
+  config_.metadata_small_segment_bytes = 2'000;
+  config_.metadata_retention_bytes = 6'000;
+  config_.metadata_delete_delay_ms = 0;
+  start();
+  auto segments = [&] { return checkpoints(metadata(), ".log"); };
+  for (int i = 0; i < 40; ++i) create("topic-" + std::to_string(i), 2);
+  turn_until([&] { return checkpoints(metadata(), ".part").empty(); });
+  EXPECT_GT(segments().front(), "00000000000000000000.log") << "the log begins later";
+  EXPECT_LE(checkpoints(metadata(), ".checkpoint").size(), 3u);
+  EXPECT_GT(writer().metadata_log().log().log_start_offset(), 0);
+  std::vector<std::string> before = told(*server_->shard(0).catalog);
+  int64_t end = writer().state().end_offset();
+  int64_t log_start = writer().metadata_log().log().log_start_offset();
+  // Half a snapshot that a crash left.
+  stop();
+  std::ofstream(metadata() / "00000000000000009999-0000000001.checkpoint.part") << "torn";
+  start();
+  EXPECT_EQ(told(*server_->shard(0).catalog), before);
+  EXPECT_EQ(writer().state().end_offset(), end);
+  EXPECT_EQ(writer().metadata_log().log().log_start_offset(), log_start);
+  EXPECT_TRUE(checkpoints(metadata(), ".part").empty());
+  create("later", 1);
+  restart();
+  EXPECT_NE(topic("later"), nullptr);
+  // The snapshot alone is enough for what is before it.
+  stop();
+  std::string newest = checkpoints(metadata(), ".checkpoint").back();
+  EXPECT_GE(std::stoll(newest.substr(0, 20)), log_start);
+}
+
+TEST_F(CatalogWriterTest, TimeBringsASnapshotAtTheNextChange) {
+  config_.metadata_snapshot_interval_ms = 20;
+  start();
+  create("first", 1);
+  EXPECT_TRUE(checkpoints(metadata(), ".checkpoint").empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_TRUE(checkpoints(metadata(), ".checkpoint").empty());
+  create("second", 1);
+  turn_until([&] { return checkpoints(metadata(), ".checkpoint").size() == 1; });
+  EXPECT_TRUE(checkpoints(metadata(), ".part").empty());
+  EXPECT_EQ(writer().metadata_log().log().log_start_offset(), 0) << "one snapshot replaces nothing";
+  restart();
+  EXPECT_NE(topic("second"), nullptr);
+}
+
+TEST_F(CatalogWriterTest, AChangeThatFitsInNoSegmentIsRefused) {
+  config_.metadata_small_segment_bytes = 1'000;
+  start();
+  EXPECT_EQ(create("many", 100).error, ErrorCode::kPolicyViolation);
+  EXPECT_EQ(create("few", 1).error, ErrorCode::kNone);
 }
 
 TEST_F(CatalogWriterTest, RefusesALogThatEndsBeforeItsSnapshot) {
