@@ -107,14 +107,21 @@ bool CoordinatorPartition::fits(const RecordBuffer& records) const {
   return proto::kBatchHeaderSize + records.batch_bytes() <= log_->max_batch_bytes();
 }
 
-void CoordinatorPartition::write_each(const RecordBuffer& records) {
+bool CoordinatorPartition::write_each(const RecordBuffer& records) {
   CHECK(state_ == State::kActive, "only an active coordinator writes");
-  if (records.empty()) return;
+  if (records.empty()) return true;
+  bool all = true;
   host_.wants_flush(*this);
   for (size_t i = 0; i < records.count(); ++i) {
-    make_room(records.batch_bytes(i));
+    size_t bytes = records.batch_bytes(i);
+    if (proto::kBatchHeaderSize + bytes > log_->max_batch_bytes()) {
+      all = false;
+      continue;
+    }
+    make_room(bytes);
     put(records, i, Replay::kYes);
   }
+  return all;
 }
 
 void CoordinatorPartition::make_room(size_t bytes) {

@@ -8,8 +8,8 @@
 //
 // Owner shard: the partition's. Lifetime: the log outlives it.
 // Invariants: records reach the log in the order of write(). While a batch is not committed its
-// bytes stay. All events of a turn share a batch as far as they fit. What waits is bounded: see
-// has_room().
+// bytes stay. All events of a turn share a batch as far as they fit. What waits is bounded, in
+// number (see error()) and in time (see WriteOptions).
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ class CoordinatorPartition final : public RecordWriter {
   void write(const RecordBuffer& records, Replay replay, Continuation* then) override;
   bool fits(const RecordBuffer& records) const override;
   void after_pending(Continuation& then) override;
-  void write_each(const RecordBuffer& records) override;
+  bool write_each(const RecordBuffer& records) override;
 
   // Hands what was written in this turn to the log.
   void flush();

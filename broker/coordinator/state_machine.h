@@ -42,8 +42,9 @@ class RecordWriter {
   virtual bool fits(const RecordBuffer& records) const = 0;
   // Calls `then` when everything written so far is committed: at once if nothing is pending.
   virtual void after_pending(Continuation& then) = 0;
-  // The same for records that need not be in one batch and that nobody waits for; replayed at once.
-  virtual void write_each(const RecordBuffer& records) = 0;
+  // The same for records that need not be in one batch; replayed at once. Whoever waits for them calls
+  // after_pending(). False: some are too large for any batch, and were left out.
+  virtual bool write_each(const RecordBuffer& records) = 0;
 
  protected:
   ~RecordWriter() = default;

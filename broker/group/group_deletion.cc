@@ -29,8 +29,7 @@ ErrorCode GroupCoordinator::delete_group(std::string_view group_id) {
   });
   // The group last: what a crash leaves of it can be deleted again.
   add_group_tombstone(records_, group_id);
-  writer_.write_each(records_);
-  return ErrorCode::kNone;
+  return writer_.write_each(records_) ? ErrorCode::kNone : ErrorCode::kUnknownServerError;
 }
 
 ErrorCode GroupCoordinator::delete_offsets(std::string_view group_id,
@@ -52,8 +51,7 @@ ErrorCode GroupCoordinator::delete_offsets(std::string_view group_id,
         offsets_.has_pending(group_id, partition.topic, partition.partition);
     if (has_offset) add_offset_tombstone(records_, group_id, partition.topic, partition.partition);
   }
-  writer_.write_each(records_);
-  return ErrorCode::kNone;
+  return writer_.write_each(records_) ? ErrorCode::kNone : ErrorCode::kUnknownServerError;
 }
 
 }  // namespace pelton::broker::group

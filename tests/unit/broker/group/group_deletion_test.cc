@@ -75,6 +75,21 @@ TEST_F(DeletionTest, WhoeverAnswersADeletionHearsOfItsCommit) {
   EXPECT_TRUE(has_offset()) << "what was not stored did not happen";
 }
 
+TEST_F(DeletionTest, TombstonesThatNoBatchHoldsAreLeftOut) {
+  std::string longest(30'000, 'g');
+  commit_offset({.group = longest});
+  commit_offset({.group = "g"});
+  log->max_batch = 10'000;
+  EXPECT_EQ(coordinator->delete_group(longest), ErrorCode::kUnknownServerError);
+  topics.erase("t");
+  coordinator->topics_deleted();
+  pass_ms(2);
+  commit();
+  EXPECT_FALSE(reload_wanted);
+  EXPECT_TRUE(has_offset("t", 0, longest));
+  EXPECT_FALSE(has_offset("t", 0, "g"));
+}
+
 TEST_F(DeletionTest, ASimpleGroupCanBeDeleted) {
   commit_offset({.partition = 0});
   commit_offset({.topic = "u", .partition = 5});
