@@ -4,7 +4,7 @@ namespace pelton::broker {
 
 storage::PartitionCheckpoint checkpoint_of(Partition& partition) {
   const storage::Log& log = partition.log();
-  return {partition.id(), log.synced_end().offset, log.log_start_offset(),
+  return {partition.id(), log.recovery_point(), log.log_start_offset(),
           partition.high_watermark().offset, partition.topic_id()};
 }
 

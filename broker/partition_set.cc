@@ -1,6 +1,7 @@
 #include "broker/partition_set.h"
 
 #include "broker/broker_shard.h"
+#include "reactor/base/log.h"
 
 namespace pelton::broker {
 
@@ -41,8 +42,13 @@ Result<void, std::string> PartitionSet::open(const TopicInfo& topic, const Parti
   storage::LogConfig config = Partition::effective(topic.log_config, topic.internal);
   if (found.contains(id.directory_name())) {
     auto log = here_.log_dir.load_log(here_.storage, *partition, id, config);
-    if (!log) return std::unexpected(log.error());
-    partition->attach(std::move(*log), config);
+    if (!log) log_error("{} is offline: {}", id.directory_name(), log.error());
+    partition->attach(log ? std::move(*log) : offline(*partition, config), config);
+  } else if (here_.log_dir.durable_offset(topic.id, info.index) > 0) {
+    // Nothing in this process creates what was there before it.
+    log_error("{} is offline: its directory is not there, although it held records on stable storage",
+              id.directory_name());
+    partition->attach(offline(*partition, config), config);
   } else {
     auto log = here_.log_dir.create_log(here_.storage, *partition, id, topic.id, config);
     if (!log)
@@ -52,6 +58,11 @@ Result<void, std::string> PartitionSet::open(const TopicInfo& topic, const Parti
   }
   partitions_.emplace(Key{topic.id, info.index}, std::move(partition));
   return {};
+}
+
+std::unique_ptr<storage::Log> PartitionSet::offline(Partition& partition,
+                                                    const storage::LogConfig& config) {
+  return here_.log_dir.offline_log(here_.storage, partition, partition.id(), partition.topic_id(), config);
 }
 
 void PartitionSet::remove(const TopicInfo& topic) {

@@ -56,6 +56,8 @@ class PartitionSet {
   using FoundNames = boost::unordered_flat_set<std::string>;
   Result<void, std::string> open(const TopicInfo& topic, const PartitionInfo& info,
                                  const FoundNames& found);
+  // A log that stands for one that cannot be opened.
+  std::unique_ptr<storage::Log> offline(Partition& partition, const storage::LogConfig& config);
   void remove(const TopicInfo& topic);
 
   BrokerShard& here_;

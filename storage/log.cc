@@ -1,8 +1,20 @@
 #include "storage/log.h"
 
+#include <algorithm>
+
 #include "storage/log_parts.h"
 
 namespace pelton::storage {
+
+void Log::Parts::begin_offline(int64_t log_start, int64_t end) {
+  segments.push_back(std::make_unique<Segment>(*storage.descriptors, *storage.index_blocks, directory, end));
+  producers = std::make_unique<ProducerState>();
+  log_start_offset = std::min(log_start, end);
+  next_offset = end;
+  written_end = synced_end = {end, end, 0};
+  offline = failed = failure_told = true;
+  failure = {EBADMSG};
+}
 
 Log::Log(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Log::~Log() = default;
@@ -29,6 +41,12 @@ const LogPosition& Log::written_end() const { return parts_->written_end; }
 const LogPosition& Log::synced_end() const { return parts_->synced_end; }
 uint64_t Log::size_bytes() const { return parts_->size_bytes(); }
 bool Log::failed() const { return parts_->failed; }
+bool Log::offline() const { return parts_->offline; }
+int64_t Log::recovery_point() const {
+  int64_t synced = parts_->synced_end.offset;
+  int64_t aborts = parts_->unsynced_aborts_from;
+  return aborts >= 0 ? std::min(synced, aborts) : synced;
+}
 
 Result<std::optional<TimestampSearch>, proto::ErrorCode> Log::search_timestamp(int64_t timestamp,
                                                                                const LogPosition& upper,

@@ -115,6 +115,10 @@ class Log {
   const LogPosition& synced_end() const;     // on stable storage
   uint64_t size_bytes() const;
   bool failed() const;
+  // Its files are damaged or not there: it was failed from the start and gives nothing.
+  bool offline() const;
+  // From where on a start after a crash has to look at the batches.
+  int64_t recovery_point() const;
 
   // Lookups by time, in steps: the owner finds what is to be searched, whoever has the time searches it
   // (timestamp_search.h). Errors: kKafkaStorageError.

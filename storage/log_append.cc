@@ -22,7 +22,17 @@ Log::Parts::~Parts() {
   storage.loop.timers().cancel(flush_timer);
   storage.syncs->forget(*this);
   storage.appends->drop(*this);
+  if (mark) directory_sync->marks->release(*mark);
   for (auto& segment : segments) storage.descriptors->bury(std::move(segment));
+}
+
+void Log::Parts::add_mark(int32_t partition, int64_t offset) {
+  if (directory_sync == nullptr || !directory_sync->marks || topic_id.is_zero()) return;
+  mark = directory_sync->marks->add({topic_id, partition, offset});
+}
+
+void Log::Parts::set_mark() {
+  if (mark) directory_sync->marks->set(*mark, synced_end.offset);
 }
 
 void Log::Parts::fail(SysError error) {
@@ -154,9 +164,11 @@ Status Log::Parts::roll() {
   producers->expire(storage.loop.wall_ms(), config.producer_id_expiration_ms);
   producers->set_end_offset(next_offset);
   if (Status wrote = write_snapshot(next_offset); !wrote) return wrote;
+  bool aborts = active().transaction_index().file().entries() > 0;
   auto segment = std::make_unique<Segment>(*storage.descriptors, *storage.index_blocks, directory,
                                            next_offset);
   if (Status created = segment->create(); !created) return created;
+  if (aborts && unsynced_aborts_from < 0) unsynced_aborts_from = active().base_offset();
   segments.push_back(std::move(segment));
   draw_roll_jitter();
   written_back = 0;
@@ -205,6 +217,8 @@ Status Log::Parts::close() {
   if (Status wrote = storage.appends->write(*this); !wrote) return wrote;
   if (Status synced = sync_all(); !synced) return synced;
   synced_end = written_end;
+  set_mark();
+  if (mark) directory_sync->marks->flush();
   if (Status finished = active().finish(); !finished) return finished;
   if (Status flushed = flush_epochs(); !flushed) return flushed;
   if (snapshot_offset != next_offset) {

@@ -70,6 +70,7 @@ Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserv
       std::make_unique<Log::Parts>(storage, observer, state_->options.path, name, topic_id, config);
   Result<DirectorySync*> sync = storage.syncs->directory(state_->options.path);
   if (!sync) return std::unexpected(sync.error());
+  state_->open_marks(**sync);
   parts->directory_sync = *sync;
   // Makes the first segment and brings the directory's names to disk.
   if (auto loaded = load_log_parts(*parts, {.clean = true}); !loaded) return sys_error(EIO);
@@ -79,6 +80,7 @@ Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserv
   if (Status synced = files.sync_directory(state_->options.path); !synced) {
     return std::unexpected(synced.error());
   }
+  parts->add_mark(id.partition, 0);
   return std::make_unique<Log>(std::move(parts));
 }
 
@@ -94,11 +96,43 @@ Result<std::unique_ptr<Log>, std::string> LogDir::load_log(ShardStorage& storage
       std::make_unique<Log::Parts>(storage, observer, state_->options.path, name, topic_id, config);
   Result<DirectorySync*> sync = storage.syncs->directory(state_->options.path);
   if (!sync) return Failure(sentence(state_->options.path, sync.error()));
+  state_->open_marks(**sync);
   parts->directory_sync = *sync;
   PartitionCheckpoint checkpoint = checkpoint_of(id).value_or(PartitionCheckpoint{});
-  LoadOptions load{state_->clean, checkpoint.recovery_point, checkpoint.log_start_offset};
+  int64_t durable = std::max(checkpoint.recovery_point, durable_offset(topic_id, id.partition));
+  LoadOptions load{state_->clean, checkpoint.recovery_point, checkpoint.log_start_offset, durable};
   if (auto loaded = load_log_parts(*parts, load); !loaded) return Failure(loaded.error());
+  // After any other stop than a clean one the end may be in the page cache only; a sync will tell.
+  parts->add_mark(id.partition, state_->clean ? parts->synced_end.offset : durable);
   return std::make_unique<Log>(std::move(parts));
+}
+
+std::unique_ptr<Log> LogDir::offline_log(ShardStorage& storage, LogObserver& observer,
+                                         const TopicPartition& id, Uuid topic_id,
+                                         const LogConfig& config) {
+  auto parts = std::make_unique<Log::Parts>(storage, observer, state_->options.path, id.directory_name(),
+                                            topic_id, config);
+  PartitionCheckpoint checkpoint = checkpoint_of(id).value_or(PartitionCheckpoint{});
+  int64_t end = std::max(checkpoint.recovery_point, durable_offset(topic_id, id.partition));
+  parts->begin_offline(checkpoint.log_start_offset, end);
+  // The next start has to know as much as this one.
+  if (Result<DirectorySync*> sync = storage.syncs->directory(state_->options.path)) {
+    state_->open_marks(**sync);
+    parts->directory_sync = *sync;
+    parts->add_mark(id.partition, end);
+  }
+  parts->synced_end.offset = checkpoint.recovery_point;
+  return std::make_unique<Log>(std::move(parts));
+}
+
+int64_t LogDir::durable_offset(Uuid topic_id, int32_t partition) const {
+  auto found = state_->durable_offsets.find(mark_name(topic_id, partition));
+  return found == state_->durable_offsets.end() ? 0 : found->second;
+}
+
+void LogDir::all_loaded() {
+  for (const std::string& file : state_->old_marks) (void)state_->files.unlink(file);
+  state_->old_marks.clear();
 }
 
 void LogDir::delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const TopicPartition& id) {

@@ -74,6 +74,14 @@ class LogDir {
   Result<std::unique_ptr<Log>, std::string> load_log(ShardStorage& storage, LogObserver& observer,
                                                      const TopicPartition& id,
                                                      const LogConfig& config);
+  // Stands for a log that could not be loaded: it gives nothing and takes nothing, its files stay as they are,
+  // and its checkpoint lines too.
+  std::unique_ptr<Log> offline_log(ShardStorage& storage, LogObserver& observer, const TopicPartition& id,
+                                   Uuid topic_id, const LogConfig& config);
+  // Up to which offset the partition is known to have been on stable storage.
+  int64_t durable_offset(Uuid topic_id, int32_t partition) const;
+  // Every log is loaded: what earlier runs noted of them is not needed any more.
+  void all_loaded();
   // Renames the directory to <name>.<32 hex>-delete; its files are unlinked off the shard after
   // file.delete.delay.ms and when no slice pins them. Destroys the log when that is safe.
   void delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const TopicPartition& id);

@@ -48,6 +48,10 @@ Status remove_tree(FileSystem& files, const std::string& path) {
 
 }  // namespace
 
+std::string mark_name(Uuid topic_id, int32_t partition) {
+  return topic_id.to_string() + "-" + std::to_string(partition);
+}
+
 Uuid random_uuid(Io& io) {
   Uuid id;
   do {
@@ -69,6 +73,7 @@ Result<void, std::string> LogDir::State::open() {
   if (auto scanned = scan(); !scanned) return scanned;
   if (auto loaded = load_properties(); !loaded) return loaded;
   read_checkpoints();
+  read_marks();
   return take_marker();
 }
 
@@ -190,6 +195,29 @@ void LogDir::State::read_checkpoints() {
   });
   find_log_starts();
   starts.version = 0;
+}
+
+void LogDir::State::read_marks() {
+  Result<std::vector<DirectoryEntry>> entries = files.list(options.path);
+  if (!entries) return;
+  for (const DirectoryEntry& entry : *entries) {
+    if (entry.is_directory || !entry.name.starts_with(kDurableMarks)) continue;
+    std::string_view digits = std::string_view(entry.name).substr(std::strlen(kDurableMarks));
+    if (auto number = parse_number<int32_t>(digits); number && *number >= 0 && *number < INT32_MAX) {
+      next_marks = std::max(next_marks.load(), *number + 1);
+    }
+    old_marks.push_back(path(entry.name));
+    for (const DurableMark& mark : DurableMarks::read(files, old_marks.back())) {
+      int64_t& offset = durable_offsets[mark_name(mark.topic_id, mark.partition)];
+      offset = std::max(offset, mark.offset);
+    }
+  }
+}
+
+void LogDir::State::open_marks(DirectorySync& sync) {
+  if (sync.marks) return;
+  auto marks = DurableMarks::create(files, path(kDurableMarks + std::to_string(next_marks++)));
+  if (marks) sync.marks = std::move(*marks);
 }
 
 // The mutex is held, in these three.

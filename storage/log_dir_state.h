@@ -1,6 +1,7 @@
 // LogDir::State: what an open data directory holds. For storage/ only; see log_dir.h for owners.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -9,11 +10,15 @@
 
 #include "storage/log_dir.h"
 #include "storage/meta_properties.h"
+#include "storage/sync_queue.h"
 
 namespace pelton::storage {
 
 // A version 4 id, not one whose text begins with '-' (Kafka's tools take that for an option).
 Uuid random_uuid(Io& io);
+
+// Of a partition, in the table of durable offsets.
+std::string mark_name(Uuid topic_id, int32_t partition);
 
 struct LogDir::State {
   State(Io& io_, const LogDirOptions& options_) : io(io_), files(io_.files()), options(options_) {}
@@ -30,6 +35,9 @@ struct LogDir::State {
   Result<void, std::string> format();
   Result<void, std::string> take_marker();
   void read_checkpoints();
+  void read_marks();
+  // Its file, when this shard has none yet.
+  void open_marks(DirectorySync& sync);
   template <class Set>
   void read_checkpoint(const char* name, Set set);
   Status save_checkpoints();
@@ -44,6 +52,11 @@ struct LogDir::State {
   FileFd lock = -1;
   bool clean = false;
   std::vector<FoundPartition> partitions;
+
+  // What earlier runs noted: the directory's files, and the offsets by "<topic id>-<partition>".
+  std::vector<std::string> old_marks;
+  std::unordered_map<std::string, int64_t> durable_offsets;
+  std::atomic<int32_t> next_marks{0};
 
   // Shards load their logs at the same time; the checkpoints are read and written rarely.
   std::mutex checkpoints_mutex;

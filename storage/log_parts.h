@@ -31,6 +31,9 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
         const std::string& directory_name, Uuid topic_id_, const LogConfig& config_);
   ~Parts();
 
+  // Instead of loading: one segment that is not there, and the log has failed.
+  void begin_offline(int64_t log_start, int64_t end);
+
   // --- log_append.cc ---
   AppendResult append(MutableBytes batch, int32_t leader_epoch, AppendOrigin origin, int64_t now_ms,
                       int16_t transaction_version);
@@ -38,6 +41,9 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   void draw_roll_jitter();
   Status sync_all();
   Status close();
+  // Its mark in the data directory: up to where it is known to be on stable storage.
+  void add_mark(int32_t partition, int64_t offset);
+  void set_mark();
   // Notes a failure. tell_failure() passes it on to the observer, once, from the end of a turn.
   void fail(SysError error);
   void tell_failure();
@@ -57,6 +63,8 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   Result<std::optional<CompletedTransaction>> apply_to_producers(const proto::BatchView& batch,
                                                                  Segment& segment, uint64_t position);
   Status write_snapshot(int64_t offset);
+  // Of the segments from `base_offset` on that were rolled: their transaction indexes count as not synced.
+  void find_unsynced_aborts(int64_t base_offset);
   std::optional<LogPosition> first_unstable(int64_t high_watermark);
   Result<std::vector<AbortedTransaction>, proto::ErrorCode> aborted_transactions(
       int64_t offset, const FileSlice& slice);
@@ -120,6 +128,7 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   LogPosition synced_end;
 
   bool closed = false;
+  bool offline = false;  // failed from the start: nothing is known of its files
   bool failed = false;
   bool failure_told = false;
   SysError failure;
@@ -143,6 +152,9 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   // For SyncQueue.
   DirectorySync* directory_sync = nullptr;
   FileSync* file_sync = nullptr;  // in flight
+  std::optional<DurableMarks::Slot> mark;
+  // Base offset of the first rolled segment whose transaction index may not be on stable storage; -1: none.
+  int64_t unsynced_aborts_from = -1;
   bool sync_in_flight = false;
   int64_t sync_goal = 0;    // syncs go on until synced_end reaches it
   LogPosition sync_covers;  // of the directory sync in flight

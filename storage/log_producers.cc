@@ -140,6 +140,16 @@ Status Log::Parts::write_snapshot(int64_t offset) {
   return {};
 }
 
+void Log::Parts::find_unsynced_aborts(int64_t base_offset) {
+  if (unsynced_aborts_from < 0 || unsynced_aborts_from >= base_offset) return;
+  unsynced_aborts_from = -1;
+  for (size_t i = segment_index(base_offset); i + 1 < segments.size(); ++i) {
+    if (segments[i]->transaction_index().file().entries() == 0) continue;
+    unsynced_aborts_from = segments[i]->base_offset();
+    return;
+  }
+}
+
 std::optional<LogPosition> Log::Parts::first_unstable(int64_t high_watermark) {
   std::optional<LogPosition> first = producers->first_unstable(high_watermark);
   if (!first) return first;

@@ -44,6 +44,7 @@ Result<Log::Parts::Found> Log::Parts::find_batch(int64_t offset) {
 
 Result<FileSlice, ErrorCode> Log::Parts::read(int64_t offset, uint32_t max_bytes,
                                               const LogPosition& upper, bool first_batch_whole) {
+  if (offline) return std::unexpected(ErrorCode::kKafkaStorageError);
   if (offset < log_start_offset || offset > next_offset) {
     return std::unexpected(ErrorCode::kOffsetOutOfRange);
   }
@@ -98,6 +99,7 @@ uint64_t Log::Parts::bytes_between(const LogPosition& from, const LogPosition& t
 }
 
 Status Log::Parts::visit_batches(int64_t from_offset, void* visitor, VisitBatch visit) {
+  if (offline) return std::unexpected(failure);
   int64_t from = std::max(from_offset, log_start_offset);
   for (size_t i = segment_index(from); i < segments.size(); ++i) {
     Segment& segment = *segments[i];

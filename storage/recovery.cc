@@ -66,9 +66,25 @@ class Loader {
       segment->set_size(*size);
       parts_.segments.push_back(std::move(segment));
     }
-    if (parts_.segments.empty()) return start_empty(std::max<int64_t>(options_.log_start_offset, 0));
+    if (parts_.segments.empty()) {
+      int64_t start = std::max<int64_t>(options_.log_start_offset, 0);
+      if (options_.durable_offset > start) return lost(start);
+      return start_empty(start);
+    }
     load_epochs();
     return {};
+  }
+
+  std::unexpected<std::string> lost(int64_t start) const {
+    return std::unexpected(
+        fmt::format("{}: there are no segment files, although offsets {} to {} were on stable storage; {}",
+                    *parts_.directory, start, options_.durable_offset, ways_out("restore the files")));
+  }
+
+  static std::string ways_out(const char* better) {
+    return fmt::format("{}, or, to go on without these records, stop the broker, remove the partition's line "
+                       "from {} and the files {}* of the data directory",
+                       better, kRecoveryPointCheckpoint, kDurableMarks);
   }
 
   Loaded start_empty(int64_t offset) {
@@ -125,10 +141,9 @@ class Loader {
   std::unexpected<std::string> damaged(Segment& segment, const ScanEnd& end, uint64_t size) const {
     return std::unexpected(fmt::format(
         "{}: bytes {} to {} (from offset {}) are no sound batches, although everything before offset {} "
-        "was on stable storage; they were left as they are: restore the file from a copy, or remove the "
-        "partition's entry from {} to give up what follows the damage",
-        segment.path(kLogSuffix), end.position, size, end.next_offset, options_.recovery_point,
-        kRecoveryPointCheckpoint));
+        "was on stable storage; they were left as they are: {}",
+        segment.path(kLogSuffix), end.position, size, end.next_offset, options_.durable_offset,
+        ways_out("restore the file from a copy")));
   }
 
   Loaded recover() {
@@ -144,7 +159,16 @@ class Loader {
     parts_.log_start_offset = std::min(std::max(options_.log_start_offset, oldest_base()), first_base);
     if (Status loaded = parts_.load_producers(); !loaded) return failed(loaded.error());
     if (Loaded scanned = scan_from(first); !scanned) return scanned;
+    note_aborts(first);
     return sync_from(first);
+  }
+
+  // The transaction indexes that were made again are in the page cache only.
+  void note_aborts(size_t first) {
+    for (size_t i = first; i + 1 < parts_.segments.size() && parts_.unsynced_aborts_from < 0; ++i) {
+      bool aborts = parts_.segments[i]->transaction_index().file().entries() > 0;
+      if (aborts) parts_.unsynced_aborts_from = parts_.segments[i]->base_offset();
+    }
   }
 
   int64_t oldest_base() const { return parts_.segments.front()->base_offset(); }
@@ -184,16 +208,16 @@ class Loader {
       if (!end) return failed(end.error());
       next = end->next_offset;
       if (end->whole) continue;
-      if (next < options_.recovery_point) return damaged(segment, *end, size);
+      if (next < options_.durable_offset) return damaged(segment, *end, size);
       if (Status cut = segment.truncate(end->position); !cut) return failed(cut.error());
       if (Loaded dropped = drop_segments_after(i); !dropped) return dropped;
     }
-    if (next < options_.recovery_point && next > options_.log_start_offset) {
-      return std::unexpected(fmt::format(
-          "{}: the log ends at offset {}, although everything before offset {} was on stable storage: "
-          "segment files are missing; restore them, or remove the partition's entry from {} to go on "
-          "without them",
-          *parts_.directory, next, options_.recovery_point, kRecoveryPointCheckpoint));
+    if (next < options_.durable_offset && next > options_.log_start_offset) {
+      return std::unexpected(
+          fmt::format("{}: the log ends at offset {}, although everything before offset {} was on stable "
+                      "storage; {}",
+                      *parts_.directory, next, options_.durable_offset,
+                      ways_out("restore the missing segment files")));
     }
     for (auto& segment : parts_.segments) segment->set_written(segment->size());
     parts_.next_offset = next;

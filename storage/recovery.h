@@ -3,8 +3,8 @@
 // After a clean stop the files are trusted and only the last segment's end is looked at; the rest is
 // opened when it is needed. After any other stop every batch from the recovery point on is checked (size,
 // magic, CRC, ascending offsets), a torn tail is cut off, and what is missing or doubtful is made again:
-// indexes, producer state, leader epochs. Damage below the recovery point, which was on stable storage, is
-// never cut away: the log does not open and the error says which offsets.
+// indexes, producer state, leader epochs. Damage in what was on stable storage is never cut away, and lost
+// segment files are not taken for none: the log does not open and the error says which offsets.
 //
 // Owner shard: the log's. Blocking; start-up only.
 #pragma once
@@ -20,6 +20,7 @@ struct LoadOptions {
   bool clean = false;
   int64_t recovery_point = 0;
   int64_t log_start_offset = 0;
+  int64_t durable_offset = 0;  // what is before it was on stable storage; not below the recovery point
 };
 
 // Fills `parts`, which has its directory and config and nothing else. The error is one sentence.

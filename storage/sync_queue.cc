@@ -17,6 +17,7 @@ size_t first_unsynced(Log::Parts& log) {
 
 // A synced log whose end lies behind a new name needs that name on disk as well, and everything between.
 bool needs_directory_sync(Log::Parts& log) {
+  if (log.unsynced_aborts_from >= 0) return true;
   if (!log.config.synced()) return false;
   for (size_t i = first_unsynced(log); i < log.segments.size(); ++i) {
     if (!log.segments[i]->name_durable()) return true;
@@ -76,7 +77,8 @@ void SyncQueue::sort_wanted(SyncList& single) {
   while (!wanted_.empty()) {
     Log::Parts& log = wanted_.front();
     wanted_.pop_front();
-    if (log.failed || log.written_end.offset <= log.synced_end.offset) continue;
+    bool all_synced = log.written_end.offset <= log.synced_end.offset && log.unsynced_aborts_from < 0;
+    if (log.failed || all_synced) continue;
     if (needs_directory_sync(log)) {
       log.directory_sync->waiting.push_back(log);
     } else {
@@ -153,28 +155,43 @@ void FileSync::on_done(int32_t result) {
   SyncQueue& syncs = queue;
   if (done != nullptr) {
     done->file_sync = nullptr;
-    syncs.finish(*done, covers, result);
+    if (result >= 0) {
+      SyncQueue::advance(*done, covers);
+      if (done->directory_sync->marks) done->directory_sync->marks->flush();
+    }
+    syncs.finish(*done, result);
   }
   syncs.start();
 }
 
 void DirectorySync::on_done(int32_t result) {
   running = false;
-  while (!covered.empty()) {
-    Log::Parts& log = covered.front();
-    covered.pop_front();
-    if (result >= 0) {
+  if (result >= 0) {
+    for (Log::Parts& log : covered) {
       for (auto& segment : log.segments) {
         if (segment->base_offset() <= log.sync_covers.segment_base) segment->set_name_durable();
       }
+      log.find_unsynced_aborts(log.sync_covers.segment_base);
+      SyncQueue::advance(log, log.sync_covers);
     }
-    queue.finish(log, log.sync_covers, result);
+    if (marks) marks->flush();
+  }
+  while (!covered.empty()) {
+    Log::Parts& log = covered.front();
+    covered.pop_front();
+    queue.finish(log, result);
   }
   queue.start();
 }
 
+void SyncQueue::advance(Log::Parts& log, const LogPosition& covers) {
+  if (log.failed || log.closed || covers.offset <= log.synced_end.offset) return;
+  log.synced_end = covers;
+  log.set_mark();
+}
+
 // The observer may do anything to the log, even destroy it: it is told last.
-void SyncQueue::finish(Log::Parts& log, const LogPosition& covers, int32_t result) {
+void SyncQueue::finish(Log::Parts& log, int32_t result) {
   log.sync_in_flight = false;
   if (log.failed || log.closed) return;
   if (result < 0) {
@@ -182,7 +199,6 @@ void SyncQueue::finish(Log::Parts& log, const LogPosition& covers, int32_t resul
     log.tell_failure();
     return;
   }
-  if (covers.offset > log.synced_end.offset) log.synced_end = covers;
   if (log.synced_end.offset < log.sync_goal) want(log, log.sync_goal);
   log.observer.on_synced();
 }

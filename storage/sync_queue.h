@@ -15,6 +15,7 @@
 
 #include "reactor/base/intrusive_list.h"
 #include "reactor/io.h"
+#include "storage/durable_marks.h"
 #include "storage/file_slice.h"
 #include "storage/log.h"
 
@@ -45,6 +46,7 @@ struct DirectorySync {
 
   SyncQueue& queue;
   std::string path;
+  std::unique_ptr<DurableMarks> marks;  // null when they cannot be written
   FileFd directory = -1;
   bool running = false;
   SyncList covered;  // by the one in flight
@@ -77,7 +79,8 @@ class SyncQueue {
   void sort_wanted(SyncList& single);
   void start_file_sync(Log::Parts& log);
   void start_directory_sync(DirectorySync& directory);
-  void finish(Log::Parts& log, const LogPosition& covers, int32_t result);
+  static void advance(Log::Parts& log, const LogPosition& covers);
+  void finish(Log::Parts& log, int32_t result);
   bool busy() const;
 
   Io& io_;

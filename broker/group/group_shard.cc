@@ -85,7 +85,8 @@ void GroupShard::add_new(const TopicInfo& topic) {
   for (const PartitionInfo& info : topic.partitions) {
     if (info.shard != here_.shard.id() || find(topic.id, info.index) != nullptr) continue;
     Partition* partition = here_.partitions->find(topic.id, info.index);
-    if (partition == nullptr) continue;
+    // What a partition that is offline holds nobody can say.
+    if (partition == nullptr || partition->log().offline()) continue;
     auto log = std::make_unique<coordinator::PartitionLog>(*partition);
     coordinators_.push_back(
         std::make_unique<Coordinator>(*this, topic.id, info.index, std::move(log)));

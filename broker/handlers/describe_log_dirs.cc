@@ -38,7 +38,7 @@ struct SizesState {
 
 bool look_up(BrokerShard& here, SizeSlot& slot) {
   Partition* partition = here.partitions->find(slot.topic->id, slot.index);
-  slot.found = partition != nullptr && !partition->retired();
+  slot.found = partition != nullptr && !partition->retired() && !partition->log().offline();
   if (slot.found) slot.bytes = partition->log().size_bytes();
   return true;
 }

@@ -48,6 +48,10 @@ bool look_up(BrokerShard& here, ProducersSlot& slot) {
     slot.error = ErrorCode::kNotLeaderOrFollower;
     return true;
   }
+  if (partition->log().failed()) {
+    slot.error = ErrorCode::kKafkaStorageError;
+    return true;
+  }
   constexpr size_t kBytesEach =
       sizeof(storage::ActiveProducer) + sizeof(DescribeProducersResponse::ProducerState);
   auto bytes = static_cast<int64_t>(partition->log().producer_count() * kBytesEach);

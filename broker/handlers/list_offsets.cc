@@ -86,7 +86,9 @@ bool look_up(BrokerShard& here, OffsetSlot& slot) {
     slot.error = ErrorCode::kNotLeaderOrFollower;
     return true;
   }
-  slot.error = check_leader_epoch(slot.current_leader_epoch, partition->leader_epoch());
+  slot.error = partition->log().failed()
+                   ? ErrorCode::kKafkaStorageError
+                   : check_leader_epoch(slot.current_leader_epoch, partition->leader_epoch());
   if (slot.error != ErrorCode::kNone) return true;
   storage::Log& log = partition->log();
   slot.end = (slot.read_committed ? partition->last_stable() : partition->high_watermark()).offset;

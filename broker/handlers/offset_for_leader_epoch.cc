@@ -37,7 +37,9 @@ bool look_up(BrokerShard& here, EpochSlot& slot) {
     slot.error = ErrorCode::kNotLeaderOrFollower;
     return true;
   }
-  slot.error = check_leader_epoch(slot.current_leader_epoch, partition->leader_epoch());
+  slot.error = partition->log().failed()
+                   ? ErrorCode::kKafkaStorageError
+                   : check_leader_epoch(slot.current_leader_epoch, partition->leader_epoch());
   if (slot.error == ErrorCode::kNone) slot.end = partition->log().end_of_epoch(slot.leader_epoch);
   return true;
 }

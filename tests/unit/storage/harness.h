@@ -16,6 +16,7 @@
 #include "proto/batch_builder.h"
 #include "reactor/loop.h"
 #include "reactor/posix_files.h"
+#include "storage/durable_marks.h"
 #include "storage/log_dir.h"
 #include "storage/shard_storage.h"
 #include "storage/timestamp_search.h"
@@ -326,6 +327,13 @@ class Harness {
     log_dir.reset();
     batches.clear();
   }
+  // The machine goes down: nobody knows what was synced since the last checkpoint.
+  void lose_power() {
+    crash();
+    for (const auto& entry : std::filesystem::directory_iterator(dir / "data")) {
+      if (entry.path().filename().string().starts_with(kDurableMarks)) std::filesystem::remove(entry.path());
+    }
+  }
   void stop() {
     ASSERT_TRUE(log->close().has_value());
     save_checkpoints();
@@ -334,9 +342,10 @@ class Harness {
   }
   void save_checkpoints() {
     ASSERT_TRUE(log_dir
-                    ->write_checkpoints({{id, log->synced_end().offset, log->log_start_offset(),
+                    ->write_checkpoints({{id, log->recovery_point(), log->log_start_offset(),
                                           log->written_end().offset}})
                     .has_value());
+    write_all(dir / "data/log-start-offset-checkpoint", log_dir->log_starts().text);
   }
   void restart() {
     stop();

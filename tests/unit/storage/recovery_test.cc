@@ -73,7 +73,7 @@ TEST(Recovery, CleanStopScansNothing) {
   h.io.fs.calls = 0;
   h.start();
   EXPECT_LT(h.io.fs.calls, 60);
-  EXPECT_EQ(h.io.fs.open_files, 2) << "the lock and the data directory";
+  EXPECT_EQ(h.io.fs.open_files, 3) << "the lock, the data directory and the marks";
   fill(h, 3);
   expect_whole(h, 406);
 }
@@ -107,7 +107,7 @@ TEST(Recovery, TornTailIsCut) {
   for (size_t lost = 1; lost <= make_batch({.records = 2, .value_bytes = 50, .producer_id = 7}).size(); ++lost) {
     Harness h;
     fill(h, 3);
-    h.crash();
+    h.lose_power();
     std::string file = h.partition("00000000000000000000.log");
     fs::resize_file(file, fs::file_size(file) - lost);
     h.start();
@@ -126,7 +126,7 @@ TEST(Recovery, EveryFlippedByteOfTheTailIsFound) {
     if (at < 8 || (at >= 12 && at < 16)) continue;
     Harness h;
     fill(h, 3);
-    h.crash();
+    h.lose_power();
     std::string file = h.partition("00000000000000000000.log");
     std::string bytes = read_all(file);
     bytes[2 * size + at] = static_cast<char>(bytes[2 * size + at] ^ 0x11);
@@ -141,7 +141,7 @@ TEST(Recovery, EveryFlippedByteOfTheTailIsFound) {
 TEST(Recovery, ZeroTailAndLaterSegmentsAreDropped) {
   Harness h(small_segments());
   fill(h, 60);
-  h.crash();
+  h.lose_power();
   std::vector<std::string> logs;
   for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
   ASSERT_GE(logs.size(), 4u);
@@ -159,7 +159,7 @@ TEST(Recovery, DamageBelowTheRecoveryPointIsNotCutAway) {
   fill(h, 10);
   h.save_checkpoints();
   fill(h, 3);
-  h.crash();
+  h.lose_power();
   std::string file = h.partition("00000000000000000000.log");
   std::string good = read_all(file);
   size_t size = good.size() / 13;
@@ -171,7 +171,7 @@ TEST(Recovery, DamageBelowTheRecoveryPointIsNotCutAway) {
   EXPECT_NE(h.load_error.find("offset 20 "), std::string::npos) << h.load_error;
   EXPECT_EQ(read_all(file), bad);
   // A tail that was never synced is another matter.
-  h.crash();
+  h.lose_power();
   bad = good;
   bad[11 * size + 70] = static_cast<char>(bad[11 * size + 70] ^ 1);
   write_all(file, bad);
@@ -179,7 +179,7 @@ TEST(Recovery, DamageBelowTheRecoveryPointIsNotCutAway) {
   EXPECT_EQ(h.load_error, "");
   EXPECT_EQ(h.log->next_offset(), 22);
   // Nor may the end be missing below it.
-  h.crash();
+  h.lose_power();
   fs::resize_file(file, 3 * size);
   h.start();
   EXPECT_NE(h.load_error.find("ends at offset 6"), std::string::npos) << h.load_error;

@@ -234,5 +234,39 @@ TEST(Sync, CloseSyncsAndTellsNobody) {
             test::make_batch({}).size());
 }
 
+// What recovery does not look at again has to be on disk, the transaction index too.
+TEST(Sync, TheRecoveryPointWaitsForARolledTransactionIndex) {
+  for (int64_t flush_messages : {int64_t{1}, kFlushNever}) {
+    LogConfig config;
+    config.segment_bytes = 500;
+    config.flush_messages = flush_messages;
+    ManualHarness h(config);
+    auto end_syncs = [&] {
+      for (int i = 0; i < 4; ++i) {
+        while (!h.io.started.empty()) h.io.end(0);
+        h.turn();
+      }
+    };
+    h.append({.value_bytes = 100, .producer_id = 5, .producer_epoch = 0, .sequence = 0, .transactional = true});
+    h.append_bytes(test::make_marker(5, 0, proto::ControlType::kAbort, 1), 0, AppendOrigin::kCoordinator);
+    h.turn();
+    end_syncs();
+    int64_t synced = flush_messages == 1 ? 2 : 0;
+    EXPECT_EQ(h.log->recovery_point(), synced) << "the active segment is looked at in any case";
+    h.append({.value_bytes = 300});
+    h.turn();
+    ASSERT_TRUE(std::filesystem::exists(h.partition("00000000000000000002.log")));
+    EXPECT_EQ(h.log->recovery_point(), 0);
+    ASSERT_FALSE(h.io.started.empty());
+    EXPECT_TRUE(h.io.started[0].file_system);
+    end_syncs();
+    EXPECT_GE(h.log->recovery_point(), 2);
+    // Without aborted transactions there is nothing to wait for.
+    h.append({.value_bytes = 300});
+    h.turn();
+    EXPECT_GE(h.log->recovery_point(), 2);
+  }
+}
+
 }  // namespace
 }  // namespace pelton::storage
