@@ -41,14 +41,18 @@ void Admin::next() {
 
 void Admin::create(const std::string& name) {
   const Known& wanted = topics_[name];
-  proto::CreateTopicsRequest::CreatableTopicConfig config;
-  config.name = "flush.messages";
-  config.value = wanted.synced ? "1" : "9223372036854775807";
+  proto::CreateTopicsRequest::CreatableTopicConfig configs[2];
+  configs[0].name = "flush.messages";
+  configs[0].value = wanted.synced ? "1" : "9223372036854775807";
+  // Some topics take what comes, some write every batch anew.
+  static constexpr std::string_view kTypes[] = {"producer", "producer", "gzip", "snappy", "lz4", "zstd", "uncompressed"};
+  configs[1].name = "compression.type";
+  configs[1].value = kTypes[world_.below(std::size(kTypes))];
   proto::CreateTopicsRequest::CreatableTopic topic;
   topic.name = name;
   topic.num_partitions = wanted.partitions;
   topic.replication_factor = 1;
-  topic.configs = {&config, 1};
+  topic.configs = configs;
   proto::CreateTopicsRequest request;
   request.topics = {&topic, 1};
   link_.call(request, kCreateVersion, [this, name](proto::WireReader& in) {

@@ -30,7 +30,7 @@ void PlainProducer::produce() {
 }
 
 void PlainProducer::send(int32_t partition) {
-  proto::BatchBuilder builder;
+  proto::BatchBuilder builder({.codec = any_codec(world_)});
   std::vector<RecordId> records;
   for (uint64_t left = world_.between(1, 3); left > 0; --left) {
     RecordId id{number_, static_cast<uint32_t>(partition), next_[static_cast<size_t>(partition)]++};

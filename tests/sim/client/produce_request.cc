@@ -1,7 +1,9 @@
 #include "tests/sim/client/produce_request.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "proto/batch.h"
 #include "proto/messages/produce.h"
 
 namespace pelton::sim {
@@ -27,8 +29,13 @@ bool fits(const std::vector<ProduceAnswer>& answers, const std::vector<int32_t>&
 void send_produce(Link& link, Context& context, size_t topic, int16_t acks,
                   const std::vector<ProducePart>& parts,
                   std::function<void(const std::vector<ProduceAnswer>&)> then) {
+  constexpr int16_t kFirstWithZstd = 7;
+  bool zstd = std::ranges::any_of(parts, [](const ProducePart& part) {
+    return proto::BatchView(part.batch).codec() == proto::Codec::kZstd;
+  });
+  int16_t least = zstd ? kFirstWithZstd : proto::ProduceRequest::kMinVersion;
   auto version = static_cast<int16_t>(
-      context.world.between(proto::ProduceRequest::kMinVersion, proto::ProduceRequest::kMaxVersion));
+      context.world.between(static_cast<uint64_t>(least), proto::ProduceRequest::kMaxVersion));
   std::vector<proto::ProduceRequest::PartitionProduceData> data;
   std::vector<int32_t> asked;
   for (const ProducePart& part : parts) {

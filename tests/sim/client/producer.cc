@@ -88,7 +88,8 @@ void Producer::produce() {
 
 void Producer::make_batch(int32_t partition) {
   Partition& to = partitions_[static_cast<size_t>(partition)];
-  proto::BatchBuilder builder({.producer_id = producer_id_,
+  proto::BatchBuilder builder({.codec = any_codec(world_),
+                               .producer_id = producer_id_,
                                .producer_epoch = producer_epoch_,
                                .base_sequence = to.next_sequence});
   Batch batch;

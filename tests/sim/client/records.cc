@@ -6,12 +6,17 @@ namespace pelton::sim {
 namespace {
 
 constexpr size_t kHead = 16;
+constexpr size_t kLargestBatch = 1 << 20;
 
 uint8_t filler_byte(const RecordId& id, size_t index) {
   return static_cast<uint8_t>(id.producer * 31 + id.partition * 7 + id.number + index * index);
 }
 
 }  // namespace
+
+proto::Codec any_codec(World& world) {
+  return world.chance(0.4) ? proto::Codec::kNone : static_cast<proto::Codec>(world.below(proto::kCodecCount));
+}
 
 std::vector<uint8_t> record_value(const RecordId& id, size_t filler) {
   std::vector<uint8_t> value(kHead + filler);
@@ -47,7 +52,10 @@ Result<std::vector<FetchedBatch>, std::string> read_batches(Bytes bytes) {
     FetchedBatch& fetched = batches.emplace_back();
     fetched.base_offset = batch->base_offset();
     fetched.next_offset = batch->next_offset();
-    proto::RecordIterator records = batch->records();
+    std::vector<uint8_t> plain;
+    if (!proto::decompress(batch->codec(), batch->records_bytes(), kLargestBatch, plain))
+      return wrong("records that cannot be decompressed");
+    proto::RecordIterator records(plain, batch->count());
     proto::RecordView record;
     while (records.next(record)) {
       auto id = record.value ? read_record_value(*record.value) : std::nullopt;

@@ -8,8 +8,12 @@
 
 #include "proto/batch_builder.h"
 #include "tests/sim/model.h"
+#include "tests/sim/world/world.h"
 
 namespace pelton::sim {
+
+// What a client compresses its next batch with.
+proto::Codec any_codec(World& world);
 
 std::vector<uint8_t> record_value(const RecordId& id, size_t filler);
 // nullopt: not a value of ours, or damaged.
