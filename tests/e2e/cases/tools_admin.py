@@ -1,12 +1,56 @@
-"""Apache Kafka's tools for records, log directories and producers."""
+"""Apache Kafka's tools for topics' configurations, records, log directories and producers."""
 
 import json
 import re
 
 from tests.e2e.case import case, expect, expect_equal
-from tests.e2e.cases.tools import tool
-from tests.e2e.cases.tools_options import filled
+from tests.e2e.cases.tools import create, tool
+from tests.e2e.cases.tools_options import filled, refused
 from tests.support import kafka_tools
+
+
+def _configs(broker, topic, *arguments):
+    return tool(broker, "kafka-configs", "--entity-type", "topics", "--entity-name", topic, *arguments)
+
+
+def _described(text):
+    """The lines of kafka-configs --describe: key -> (value, synonyms as text)."""
+    return {key: (value, synonyms) for key, value, synonyms in
+            re.findall(r"^  (\S+)=(\S*) sensitive=\w+ synonyms=\{(.*)\}$", text, re.M)}
+
+
+@case()
+def topic_configs(context):
+    """A topic's configurations: set, from a file, described, taken back; and refused."""
+    broker, name = context.shared(), context.topic("configs")
+    create(broker, name)
+    said = _configs(broker, name, "--alter", "--add-config",
+                    "retention.ms=86400000,cleanup.policy=[compact,delete]")
+    expect_equal(said.strip(), f"Completed updating config for topic {name}.", "alter")
+    changed = context.folder("configs") / "changed.properties"
+    changed.write_text("segment.bytes=1048576\nmax.message.bytes=2000\n")
+    _configs(broker, name, "--alter", "--add-config-file", changed)
+    own = _described(_configs(broker, name, "--describe"))
+    expect_equal({key: value for key, (value, _) in own.items()},
+                 {"cleanup.policy": "compact,delete", "max.message.bytes": "2000",
+                  "retention.ms": "86400000", "segment.bytes": "1048576"}, "described")
+    expect(own["cleanup.policy"][1].endswith("DEFAULT_CONFIG:log.cleanup.policy=delete"), str(own))
+    every = _described(_configs(broker, name, "--describe", "--all"))
+    expect(len(every) > 25 and every["min.insync.replicas"][0] == "1", str(every))
+    _configs(broker, name, "--alter", "--delete-config", "retention.ms,segment.bytes")
+    left = _described(_configs(broker, name, "--describe"))
+    expect_equal(sorted(left), ["cleanup.policy", "max.message.bytes"], "after --delete-config")
+    for setting, error in (("retention.mss=1", "InvalidConfigurationException"),
+                           ("retention.ms=soon", "InvalidConfigurationException"),
+                           ("retention.ms=-7", "InvalidConfigurationException")):
+        refused(broker, "kafka-configs", "--entity-type", "topics", "--entity-name", name, "--alter",
+                "--add-config", setting, error=error)
+    refused(broker, "kafka-configs", "--entity-type", "topics", "--entity-name", name + "-absent", "--alter",
+            "--add-config", "retention.ms=1", error="Exception")
+    # The change counts: a record that is larger than the topic's new limit is refused.
+    big = kafka_tools.run("kafka-console-producer", "--bootstrap-server", broker.bootstrap, "--topic", name,
+                          input="x" * 3000 + "\n", check=False)
+    expect("RecordTooLargeException" in big.stderr, f"a large record: {big.stdout} {big.stderr}")
 
 
 @case()

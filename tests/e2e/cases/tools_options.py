@@ -102,8 +102,10 @@ def topic_options(context):
     overridden = tool(broker, topics, "--describe", "--topics-with-overrides")
     expect(re.search(rf"^Topic: {name}\t.*Configs: \S*retention\.ms=86400000", overridden, re.M), overridden)
     expect("\tPartition:" not in overridden, overridden)
-    for which in ("--under-replicated-partitions", "--unavailable-partitions"):
-        expect_equal(tool(broker, topics, "--describe", "--topic", name, which), "", which)
+    for which, count in (("--under-replicated-partitions", 0), ("--unavailable-partitions", 0),
+                         ("--under-min-isr-partitions", 0), ("--at-min-isr-partitions", 3)):
+        lines = tool(broker, topics, "--describe", "--topic", name, which).splitlines()
+        expect_equal(len(lines), count, f"lines of {which}")
     small = tool(broker, topics, "--describe", "--topic", name, "--partition-size-limit-per-response", 1)
     expect_equal(small, described, "described in pages of one partition")
     listed = tool(broker, topics, "--list", "--exclude-internal", "--topic", name[:-1] + ".*")
