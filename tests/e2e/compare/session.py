@@ -8,7 +8,7 @@ import struct
 import time
 
 from tests.support import kafka_codec, wire
-from tests.support.connection import Connection
+from tests.support.connection import Connection, batches
 
 CLOSED = {"connection": "closed"}
 SILENT = {"connection": "no answer"}
@@ -87,23 +87,24 @@ class Session:
         """Stops the broker, puts hand-made segments, {(topic, partition): {base offset: bytes}}, in place of
         what the partitions hold, and starts it again. It finds neither indexes nor checkpoints."""
         self.close()
-        self.broker.stop()
-        for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint",
-                     "log-start-offset-checkpoint", "replication-offset-checkpoint"):
-            (self.broker.data_dir / name).unlink(missing_ok=True)
-        for (topic, partition), segments in logs.items():
-            folder = self.broker.data_dir / f"{topic}-{partition}"
-            for path in folder.iterdir():
-                if path.name != "partition.metadata":
-                    path.unlink()
-            for base, batches in segments.items():
-                (folder / f"{base:020}.log").write_bytes(batches)
-        self.broker.start()
+        self.broker.plant(logs)
         self._connections.clear()
         self.main = self.connect()
         for topic_id, name in self.topic_names.items():
-            if any(topic == name for topic, _ in logs):
-                self.main.wait_for_leader(topic_id)
+            for (topic, partition), segments in logs.items():
+                if topic == name:
+                    self.main.wait_for_leader(topic_id, partition)
+                    self._wait_committed(topic_id, partition, segments)
+
+    def _wait_committed(self, topic_id, partition, segments):
+        """Apache Kafka's leader takes requests a moment before its high watermark is at the log's end."""
+        base, count = batches(next(data for _, data in sorted(segments.items(), reverse=True) if data))[-1]
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            if self.main.fetch(topic_id, partition, base + count, max_wait=0)["HighWatermark"] == base + count:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"the high watermark of partition {partition} does not reach {base + count}")
 
     def waited(self, label, since, low, high):
         """Notes whether the time since `since` (time.monotonic) lies in a range of seconds."""

@@ -2,46 +2,11 @@
 Fetch, ListOffsets and DescribeProducers; transactional batches and markers without a coordinator."""
 
 import random
-import struct
 import time
 
 from tests.e2e.compare.session import fetch_body
-from tests.support.kafka_codec import batch, record
-
-_TRANSACTIONAL, _CONTROL = 0x10, 0x20
-_ABORT, _COMMIT = 0, 1
-
-
-class Log:
-    """Batches one after another, in one or several segments."""
-
-    def __init__(self, now):
-        self.now, self.next, self.base = now, 0, 0
-        self.segments, self.sequences = {0: b""}, {}
-
-    def roll(self):
-        self.base = self.next
-        self.segments[self.base] = b""
-
-    def _add(self, count, records, **fields):
-        self.segments[self.base] += batch(records, base_offset=self.next, timestamp=self.now + self.next,
-                                          leader_epoch=0, **fields)
-        self.next += count
-
-    def data(self, producer=-1, epoch=0, count=1, transactional=True, codec="none", value=b"v" * 40):
-        """`count` records; producer -1: none."""
-        attributes = _TRANSACTIONAL if producer >= 0 and transactional else 0
-        sequence = self.sequences.get((producer, epoch), 0)
-        self.sequences[producer, epoch] = sequence + count
-        if producer < 0:
-            epoch = sequence = -1
-        self._add(count, [(b"k", value)] * count, producer_id=producer, producer_epoch=epoch,
-                  sequence=sequence, attributes=attributes, codec=codec)
-
-    def marker(self, producer, kind, epoch=0, coordinator_epoch=0):
-        key, value = struct.pack(">hh", 0, kind), struct.pack(">hi", 0, coordinator_epoch)
-        self._add(1, [record(0, key, value)], producer_id=producer, producer_epoch=epoch,
-                  attributes=_TRANSACTIONAL | _CONTROL)
+from tests.support.hand_made import ABORT, COMMIT, CONTROL, TRANSACTIONAL, Log
+from tests.support.kafka_codec import batch
 
 
 def _plain(now):
@@ -50,18 +15,18 @@ def _plain(now):
     log.data()
     log.data(11)
     log.data(12, transactional=False)
-    log.marker(10, _ABORT)                      # 5
+    log.marker(10, ABORT)                      # 5
     log.data(10, count=3, codec="gzip")
-    log.marker(11, _COMMIT, coordinator_epoch=3)
+    log.marker(11, COMMIT, coordinator_epoch=3)
     log.data(13, epoch=5)                       # 10
-    log.marker(13, _ABORT, epoch=6)
-    log.marker(14, _COMMIT)                     # of a transaction that is not in this partition
-    log.marker(10, _COMMIT)
+    log.marker(13, ABORT, epoch=6)
+    log.marker(14, COMMIT)                     # of a transaction that is not in this partition
+    log.marker(10, COMMIT)
     log.data(15)                                # 14: stays open
     log.data()
     log.data(11)
     log.data()
-    log.marker(11, _ABORT, coordinator_epoch=4)
+    log.marker(11, ABORT, coordinator_epoch=4)
     log.data(12, transactional=False)           # 19
     return log
 
@@ -75,7 +40,7 @@ def _spread(now):
             log.roll()
         producer = 20 + chance.randrange(6)
         if producer in open_producers and chance.random() < 0.4:
-            log.marker(producer, chance.choice((_ABORT, _ABORT, _COMMIT)))
+            log.marker(producer, chance.choice((ABORT, ABORT, COMMIT)))
             open_producers.discard(producer)
         elif chance.random() < 0.2:
             log.data(value=b"w" * chance.randrange(200))
@@ -83,7 +48,7 @@ def _spread(now):
             log.data(producer, count=chance.randrange(1, 4), value=b"x" * chance.randrange(100))
             open_producers.add(producer)
     for producer in sorted(open_producers - {22}):
-        log.marker(producer, _ABORT)
+        log.marker(producer, ABORT)
     return log
 
 
@@ -164,7 +129,7 @@ def _produce(s, topic_id):
             "TransactionalId": transactional_id, "Acks": -1, "TimeoutMs": 10000, "TopicData": [
                 {**topic, "PartitionData": [{"Index": 0, "Records": records}]}]})
 
-    def records(producer, epoch, sequence, attributes=_TRANSACTIONAL):
+    def records(producer, epoch, sequence, attributes=TRANSACTIONAL):
         return batch([(b"k", b"v")], timestamp=s.now + 50, producer_id=producer, producer_epoch=epoch,
                      sequence=sequence, attributes=attributes)
 
@@ -175,7 +140,7 @@ def _produce(s, topic_id):
     produce("ongoing, stale epoch", 13, "t-15", records(13, 5, 1))
     produce("ongoing, not transactional", 13, None, records(15, 0, 3, attributes=0))
     produce("no transactional id", 13, None, records(15, 0, 3))
-    produce("a control batch", 13, "t-15", records(15, 0, 3, _TRANSACTIONAL | _CONTROL))
+    produce("a control batch", 13, "t-15", records(15, 0, 3, TRANSACTIONAL | CONTROL))
     _wait_for_coordinator(s, topic_id, records(99, 0, 0))
     for version in (9, 11, 12, 13):
         produce(f"not begun v{version}", version, "t-99", records(99, 0, 0))
