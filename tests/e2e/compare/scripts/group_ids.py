@@ -14,6 +14,7 @@ def run(s):
     for type in ("connect", "stream", "sr", "\u00fcber", " ", "t" * 1000):
         _type(s, type)
     _members(s)
+    _too_long(s)
     _protocol_names(s)
 
 
@@ -70,6 +71,17 @@ def _members(s):
         s.note(f"member id of client {client[:3]!r}", (answer["ErrorCode"], answer["MemberId"][:-36]))
         s.call(f"described, client {client[:3]!r}", "DescribeGroups", 5, {"Groups": ["client-ids"]})
         s.main.call("LeaveGroup", 1, {"GroupId": "client-ids", "MemberId": answer["MemberId"]})
+
+
+def _too_long(s):
+    """A member id is the client's id or the instance id with 37 letters more: here more than a string can be."""
+    for version in (5, 9):
+        body = {"GroupId": f"too-long-{version}", "SessionTimeoutMs": 10000, "RebalanceTimeoutMs": 10000,
+                "MemberId": "", "GroupInstanceId": "i" * 32760, "ProtocolType": "consumer",
+                "Protocols": [{"Name": "p", "Metadata": b""}]}
+        s.call(f"instance id of 32760 v{version}", "JoinGroup", version, body, on=s.connect())
+        s.call(f"client id of 32760 v{version}", "JoinGroup", version, {**body, "GroupInstanceId": None},
+               on=s.connect("c" * 32760))
 
 
 def _protocol_names(s):
