@@ -28,9 +28,9 @@ constexpr auto kHandlers = std::to_array<ApiHandler>({
     {ApiKey::kSyncGroup, 0, 5, 0, kRead, ResourceType::kGroup, &handle_sync_group},
     {ApiKey::kDescribeGroups, 0, 6, 0, kDescribe, ResourceType::kGroup, &handle_describe_groups},
     {ApiKey::kListGroups, 0, 5, 0, kDescribe, ResourceType::kCluster, &handle_list_groups},
-    {ApiKey::kApiVersions, 0, 5, 0, kNone, ResourceType::kNone, &handle_api_versions},
-    {ApiKey::kCreateTopics, 2, 7, 2, kCreate, ResourceType::kCluster, &handle_create_topics},
-    {ApiKey::kDeleteTopics, 1, 6, 1, kDelete, ResourceType::kTopic, &handle_delete_topics},
+    {ApiKey::kApiVersions, 0, 5, 0, kNone, ResourceType::kNone, &handle_api_versions, true},
+    {ApiKey::kCreateTopics, 2, 7, 2, kCreate, ResourceType::kCluster, &handle_create_topics, true},
+    {ApiKey::kDeleteTopics, 1, 6, 1, kDelete, ResourceType::kTopic, &handle_delete_topics, true},
     {ApiKey::kDeleteRecords, 0, 2, 0, kDelete, ResourceType::kTopic, &handle_delete_records},
     {ApiKey::kInitProducerId, 0, 5, 0, kIdempotentWrite, ResourceType::kCluster,
      &handle_init_producer_id},
@@ -39,15 +39,16 @@ constexpr auto kHandlers = std::to_array<ApiHandler>({
     {ApiKey::kWriteTxnMarkers, 1, 2, 1, kClusterAction, ResourceType::kCluster,
      &handle_write_txn_markers},
     {ApiKey::kDescribeConfigs, 1, 4, 1, kDescribeConfigs, ResourceType::kTopic,
-     &handle_describe_configs},
-    {ApiKey::kAlterConfigs, 0, 2, 0, kAlterConfigs, ResourceType::kTopic, &handle_alter_configs},
+     &handle_describe_configs, true},
+    {ApiKey::kAlterConfigs, 0, 2, 0, kAlterConfigs, ResourceType::kTopic, &handle_alter_configs, true},
     {ApiKey::kDescribeLogDirs, 1, 5, 1, kDescribe, ResourceType::kCluster, &handle_describe_log_dirs},
-    {ApiKey::kCreatePartitions, 0, 3, 0, kAlter, ResourceType::kTopic, &handle_create_partitions},
+    {ApiKey::kCreatePartitions, 0, 3, 0, kAlter, ResourceType::kTopic, &handle_create_partitions, true},
     {ApiKey::kDeleteGroups, 0, 3, 0, kDelete, ResourceType::kGroup, &handle_delete_groups},
     {ApiKey::kIncrementalAlterConfigs, 0, 1, 0, kAlterConfigs, ResourceType::kTopic,
-     &handle_incremental_alter_configs},
+     &handle_incremental_alter_configs, true},
     {ApiKey::kOffsetDelete, 0, 0, 0, kDelete, ResourceType::kGroup, &handle_offset_delete},
-    {ApiKey::kDescribeCluster, 0, 2, 0, kDescribe, ResourceType::kCluster, &handle_describe_cluster},
+    {ApiKey::kDescribeQuorum, 0, 2, 0, kDescribe, ResourceType::kCluster, &handle_describe_quorum, true},
+    {ApiKey::kDescribeCluster, 0, 2, 0, kDescribe, ResourceType::kCluster, &handle_describe_cluster, true},
     {ApiKey::kDescribeProducers, 0, 0, 0, kRead, ResourceType::kTopic, &handle_describe_producers},
     {ApiKey::kListConfigResources, 0, 1, 0, kDescribeConfigs, ResourceType::kCluster,
      &handle_list_config_resources},
@@ -60,9 +61,10 @@ static_assert(std::ranges::is_sorted(kHandlers, {}, &ApiHandler::key));
 
 std::span<const ApiHandler> api_handlers() { return kHandlers; }
 
-const ApiHandler* find_handler(int16_t key) {
+const ApiHandler* find_handler(int16_t key, bool controller) {
   auto found = std::ranges::lower_bound(kHandlers, static_cast<ApiKey>(key), {}, &ApiHandler::key);
-  return found != kHandlers.end() && found->key == static_cast<ApiKey>(key) ? &*found : nullptr;
+  bool known = found != kHandlers.end() && found->key == static_cast<ApiKey>(key);
+  return known && (!controller || found->on_controller) ? &*found : nullptr;
 }
 
 }  // namespace pelton::broker

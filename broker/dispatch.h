@@ -23,10 +23,12 @@ struct ApiHandler {
   Operation operation;
   ResourceType resource;
   void (*handle)(BrokerShard& here, Request& request);
+  bool on_controller = false;  // answered on the controller's listeners too
 };
 
 // Sorted by key; only what works.
 std::span<const ApiHandler> api_handlers();
-const ApiHandler* find_handler(int16_t key);
+// controller: only what is answered on the controller's listeners.
+const ApiHandler* find_handler(int16_t key, bool controller = false);
 
 }  // namespace pelton::broker

@@ -120,6 +120,26 @@ void log_start_up(const Server& server, const UringIo& io, int64_t started_ms) {
   log_info("io_uring: {}", io.features());
 }
 
+// Looks the listeners' names up and tries their ports, before anything is touched.
+Result<void, std::string> prepare_listeners(BrokerConfig& config) {
+  for (auto* group : {&config.listeners, &config.controller_listeners}) {
+    for (ListenerConfig& listener : *group) {
+      auto address = posix::look_up(listener.bind.host);
+      if (!address) {
+        return std::unexpected(fmt::format("cannot listen on {} (listener {}): no address of {} is known: {}",
+                                           listener.bind.to_string(), listener.name, listener.bind.host,
+                                           address.error()));
+      }
+      listener.bind.host = *address;
+      if (Status free = posix::check_free(listener.bind); !free) {
+        return std::unexpected(fmt::format("cannot listen on {} (listener {}): {}", listener.bind.to_string(),
+                                           listener.name, to_string(free.error())));
+      }
+    }
+  }
+  return {};
+}
+
 // A port for metrics that nobody asked for may be another broker's: then this one has none.
 Result<void, std::string> listen_metrics(const BrokerConfig& config, Server& server) {
   constexpr const char* kKey = "pelton.metrics.listener";
@@ -152,17 +172,13 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
     log_stop();
     return kExitStart;
   };
+  if (auto prepared = prepare_listeners(config); !prepared) return fail(prepared.error());
   auto ios = make_ios(config.shards);
   if (!ios) return fail(ios.error());
   std::vector<Io*> io_pointers;
   for (auto& io : *ios) io_pointers.push_back(io.get());
   auto server = Server::open(config, io_pointers, {});
   if (!server) return fail(server.error());
-  for (const ListenerConfig& listener : config.listeners) {
-    if (Status free = posix::check_free(listener.bind); !free)
-      return fail(fmt::format("cannot listen on {} (listener {}): {}", listener.bind.to_string(),
-                              listener.name, to_string(free.error())));
-  }
   if (auto listening = (*server)->listen(); !listening) return fail(listening.error());
   if (config.metrics_listener) {
     if (auto listening = listen_metrics(config, **server); !listening) return fail(listening.error());

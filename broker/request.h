@@ -39,6 +39,7 @@ inline constexpr ShardId kNoShard = UINT16_MAX;
 // What a request's connection is: constant for the connection's life, readable on any shard.
 struct ConnectionInfo {
   std::string listener;        // name of the listener, "PLAINTEXT"
+  bool controller = false;     // the listener is for what admin tools ask a controller
   SocketAddress client;        // the peer
   SocketAddress dialled;       // the local address the client reached: advertised by default
   std::string principal = "User:ANONYMOUS";

@@ -108,16 +108,23 @@ Result<void, std::string> Server::load_partitions(const Options& options) {
 }
 
 Result<void, std::string> Server::listen() {
-  for (const ListenerConfig& listener : config_.listeners) {
-    ListenerConfig on_port = listener;
-    for (auto& here : broker_shards_) {
-      if (Status opened = here->connections->listen(on_port, on_port.bind.port); !opened)
-        return std::unexpected("cannot listen on " + on_port.bind.to_string() + " (listener " +
-                               listener.name + "): " + to_string(opened.error()));
+  for (const auto* group : {&config_.listeners, &config_.controller_listeners}) {
+    for (const ListenerConfig& listener : *group) {
+      if (auto opened = listen(listener); !opened) return opened;
     }
-    log_info("Listening on {}://{}", listener.name, on_port.bind.to_string());
   }
   for (auto& here : broker_shards_) here->connections->start();
+  return {};
+}
+
+Result<void, std::string> Server::listen(const ListenerConfig& listener) {
+  ListenerConfig on_port = listener;
+  for (auto& here : broker_shards_) {
+    if (Status opened = here->connections->listen(on_port, on_port.bind.port); !opened)
+      return std::unexpected("cannot listen on " + on_port.bind.to_string() + " (listener " +
+                             listener.name + "): " + to_string(opened.error()));
+  }
+  log_info("Listening on {}://{}", listener.name, on_port.bind.to_string());
   return {};
 }
 

@@ -53,6 +53,7 @@ class Server {
   Server(const BrokerConfig& config, const std::vector<Io*>& ios, const Options& options);
   Result<void, std::string> start_up(const Options& options);
   Result<void, std::string> load_partitions(const Options& options);
+  Result<void, std::string> listen(const ListenerConfig& listener);
 
   BrokerConfig config_;
   std::unique_ptr<storage::LogDir> log_dir_;

@@ -20,14 +20,12 @@ BrokerNode make_node(const ConnectionInfo& connection, const BrokerConfig& confi
   BrokerNode node;
   node.id = proto::BrokerId(config.node_id);
   if (!config.rack.empty()) node.rack = config.rack;
-  auto listener = std::ranges::find(config.listeners, connection.listener, &ListenerConfig::name);
-  if (listener != config.listeners.end() && !listener->advertised_host.empty()) {
-    node.host = listener->advertised_host;
-    node.port = listener->advertised_port;
-  } else {
-    node.host = dialled_host(connection.dialled);
-    node.port = connection.dialled.port;
-  }
+  const auto& listeners = connection.controller ? config.controller_listeners : config.listeners;
+  auto listener = std::ranges::find(listeners, connection.listener, &ListenerConfig::name);
+  bool known = listener != listeners.end();
+  node.host = known && !listener->advertised_host.empty() ? std::string_view(listener->advertised_host)
+                                                          : dialled_host(connection.dialled);
+  node.port = known && listener->advertised_port != 0 ? listener->advertised_port : connection.dialled.port;
   return node;
 }
 

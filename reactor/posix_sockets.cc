@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/random.h>
@@ -131,6 +132,25 @@ Status check_free(const SocketAddress& address) {
   int error = errno;
   ::close(fd);
   return free ? Status{} : sys_error(error);
+}
+
+Result<std::string, std::string> look_up(const std::string& host) {
+  if (host.empty()) return host;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (error != 0) return std::unexpected(error == EAI_SYSTEM ? to_string(SysError{errno}) : gai_strerror(error));
+  std::string address;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    char text[NI_MAXHOST];
+    if (getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    if (address.empty() || one->ai_family == AF_INET) address = text;
+    if (one->ai_family == AF_INET) break;
+  }
+  freeaddrinfo(found);
+  if (address.empty()) return std::unexpected(std::string("it has no address"));
+  return address;
 }
 
 Result<SocketAddress> local_address(SocketFd socket) {

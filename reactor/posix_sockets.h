@@ -19,6 +19,9 @@ Result<SocketFd> listen(const SocketAddress& address, int backlog, ListenerMode 
 // Whether a listener could have the address for itself. Listeners share their port between shards, and so
 // with another process of the same user too, without an error: ask before the first of them binds.
 Status check_free(const SocketAddress& address);
+// The numeric address of a host's name (IPv4 before IPv6); numeric ones and the empty one stay. Blocking. The
+// error says why there is none.
+Result<std::string, std::string> look_up(const std::string& host);
 Result<SocketAddress> local_address(SocketFd socket);
 Result<SocketAddress> peer_address(SocketFd socket);
 void set_buffer_sizes(SocketFd socket, int send_bytes, int receive_bytes);

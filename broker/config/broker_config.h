@@ -16,8 +16,8 @@ namespace pelton::broker {
 
 struct ListenerConfig {
   std::string name;               // "PLAINTEXT"
-  SocketAddress bind;             // host empty = every address
-  // Advertised host and port; empty host = answer with the address the client dialled.
+  SocketAddress bind;             // host empty = every address; a name until the process has looked it up
+  // Empty host, port 0: the one that the client dialled.
   std::string advertised_host;
   uint16_t advertised_port = 0;
 };
@@ -26,7 +26,8 @@ struct BrokerConfig {
   int32_t node_id = 1;
   std::string cluster_id;                       // empty: from the directory, or a new one
   std::string rack;
-  std::vector<ListenerConfig> listeners;        // client listeners; controller listeners are left out
+  std::vector<ListenerConfig> listeners;        // for clients
+  std::vector<ListenerConfig> controller_listeners;  // for admin tools that ask a controller
   std::string log_dir;                          // log.dirs (one directory)
   int shards = 0;                               // pelton.shards; 0 = number of cores
   bool pin_shards = true;

@@ -14,7 +14,7 @@ constexpr BrokerKey kKeys[] = {
     idle(kQuorum, "broker.session.timeout.ms", any(kInt), "9000", kMedium, kReadOnly),
     idle(kQuorum, "controlled.shutdown.enable", any(kBoolean), "true", kMedium, kReadOnly),
     acts("controller.listener.names", not_empty(kList), kNull, kHigh, kReadOnly,
-         "Listeners that only a quorum would use; they are not opened."),
+         "Listeners that answer what admin tools ask a controller (--bootstrap-controller)."),
     internal(idle(kQuorum, "controller.performance.always.log.threshold.ms", at_least(kLong, 0), "2000",
                   kMedium, kReadOnly)),
     internal(idle(kQuorum, "controller.performance.sample.period.ms", at_least(kLong, 100), "60000", kMedium,

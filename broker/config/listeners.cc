@@ -25,6 +25,12 @@ bool is_address(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), address) == 1 || inet_pton(AF_INET6, host.c_str(), address) == 1;
 }
 
+bool has_host_letters(std::string_view host) {
+  return std::ranges::all_of(host, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+  });
+}
+
 Result<Endpoint, std::string> parse_endpoint(const std::string& text) {
   size_t scheme = text.find("://");
   size_t colon = text.rfind(':');
@@ -35,9 +41,12 @@ Result<Endpoint, std::string> parse_endpoint(const std::string& text) {
   endpoint.name = upper(std::string_view(text).substr(0, scheme));
   std::string_view host = std::string_view(text).substr(scheme + 3, colon - scheme - 3);
   std::string_view port = std::string_view(text).substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != std::string_view::npos) {
+  bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (!has_host_letters(host)) {
+    return fail(fmt::format("\"{}\": the host must be an address, a name or empty", text));
+  }
+  if (!bracketed && host.find(':') != std::string_view::npos) {
     return fail(fmt::format("\"{}\": an IPv6 address stands in brackets: {}://[{}]:{}", text,
                             endpoint.name, host, port));
   }
@@ -49,17 +58,14 @@ Result<Endpoint, std::string> parse_endpoint(const std::string& text) {
   return endpoint;
 }
 
-// Kafka takes host names in listeners; sockets here are bound to addresses.
-Result<std::string, std::string> bind_address(const Endpoint& endpoint) {
-  if (endpoint.host.empty() || endpoint.host == "0.0.0.0" || endpoint.host == "::") {
-    // 0.0.0.0 is kept: IPv4 only, as it says.
-    return endpoint.host == "::" ? std::string() : endpoint.host;
-  }
-  if (endpoint.host == "localhost") return std::string("127.0.0.1");
-  if (is_address(endpoint.host)) return endpoint.host;
-  return fail(fmt::format("listeners: {}://{}:{}: the host must be an IP address, localhost or empty; "
-                          "names belong in advertised.listeners",
-                          endpoint.name, endpoint.host, endpoint.port));
+// Names stay: the process looks them up.
+std::string bind_host(const std::string& host) {
+  if (host == "::") return {};  // 0.0.0.0 is kept: IPv4 only, as it says
+  return host == "localhost" ? "127.0.0.1" : host;
+}
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 Result<void, std::string> check_protocol(const std::string& name,
@@ -93,22 +99,45 @@ Result<std::vector<Endpoint>, std::string> endpoints_of(std::string_view key, st
   return endpoints;
 }
 
-Result<void, std::string> advertise(std::vector<ListenerConfig>& listeners,
-                                    const std::vector<Endpoint>& advertised,
-                                    const std::vector<std::string>& controllers) {
+std::string text_of(const Endpoint& endpoint) {
+  return fmt::format("{}://{}:{}", endpoint.name, endpoint.host, endpoint.port);
+}
+
+Result<void, std::string> check_advertised(const Endpoint& endpoint) {
+  auto wrong = [&](std::string_view why) {
+    return fail(fmt::format("advertised.listeners: {}: {}", text_of(endpoint), why));
+  };
+  if (endpoint.host == "0.0.0.0" || endpoint.host == "::") {
+    return wrong("clients cannot connect to that address; leave advertised.listeners out to advertise what "
+                 "the client dialled");
+  }
+  if (endpoint.port == 0) return wrong("clients cannot connect to port 0");
+  return {};
+}
+
+// A loopback address for clients that may come from elsewhere is the most frequent mistake of all.
+void warn_of_loopback(const ListenerConfig& listener, std::vector<std::string>& notices) {
+  if (!is_loopback(listener.advertised_host) || is_loopback(listener.bind.host)) return;
+  notices.push_back(fmt::format(
+      "advertised.listeners: {}://{}:{}: clients on other machines are told to connect to themselves; "
+      "leave advertised.listeners out to advertise what the client dialled",
+      listener.name, listener.advertised_host, listener.advertised_port));
+}
+
+Result<void, std::string> advertise(Listeners& listeners, const std::vector<Endpoint>& advertised) {
   for (const Endpoint& endpoint : advertised) {
-    if (std::ranges::count(controllers, endpoint.name) > 0) continue;
-    auto found = std::ranges::find(listeners, endpoint.name, &ListenerConfig::name);
-    if (found == listeners.end()) {
+    if (auto sound = check_advertised(endpoint); !sound) return sound;
+    bool known = false;
+    for (auto* group : {&listeners.of_clients, &listeners.of_controllers}) {
+      auto found = std::ranges::find(*group, endpoint.name, &ListenerConfig::name);
+      if (found == group->end()) continue;
+      known = true;
+      found->advertised_host = endpoint.host;
+      found->advertised_port = endpoint.port;
+    }
+    if (!known) {
       return fail(fmt::format("advertised.listeners: {} is not among the listeners", endpoint.name));
     }
-    if (endpoint.host == "0.0.0.0" || endpoint.host == "::") {
-      return fail(fmt::format("advertised.listeners: {}://{}:{}: clients cannot connect to that address; "
-                              "leave advertised.listeners out to advertise what the client dialled",
-                              endpoint.name, endpoint.host, endpoint.port));
-    }
-    found->advertised_host = endpoint.host;
-    found->advertised_port = endpoint.port;
   }
   return {};
 }
@@ -153,7 +182,8 @@ Result<std::map<std::string, std::string>, std::string> parse_protocol_map(std::
   return protocols;
 }
 
-Result<std::vector<ListenerConfig>, std::string> make_listeners(const ListenerTexts& texts) {
+Result<Listeners, std::string> make_listeners(const ListenerTexts& texts,
+                                              std::vector<std::string>& notices) {
   auto endpoints = endpoints_of("listeners", texts.listeners);
   if (!endpoints) return fail(endpoints.error());
   auto advertised = endpoints_of("advertised.listeners", texts.advertised);
@@ -167,16 +197,18 @@ Result<std::vector<ListenerConfig>, std::string> make_listeners(const ListenerTe
   std::vector<std::string> controllers;
   for (const std::string& name : split_list(texts.controller_names)) controllers.push_back(upper(name));
 
-  std::vector<ListenerConfig> listeners;
+  Listeners listeners;
   for (const Endpoint& endpoint : *endpoints) {
-    if (std::ranges::count(controllers, endpoint.name) > 0) continue;
+    bool controller = std::ranges::count(controllers, endpoint.name) > 0;
+    // As Apache Kafka: a controller's listener is PLAINTEXT where nobody says anything of protocols.
+    if (controller && !texts.protocol_map_given) protocols->try_emplace(endpoint.name, "PLAINTEXT");
     if (auto sound = check_protocol(endpoint.name, *protocols); !sound) return fail(sound.error());
-    auto host = bind_address(endpoint);
-    if (!host) return fail(host.error());
-    listeners.push_back({.name = endpoint.name, .bind = {.host = *host, .port = endpoint.port}});
+    auto& group = controller ? listeners.of_controllers : listeners.of_clients;
+    group.push_back({.name = endpoint.name, .bind = {bind_host(endpoint.host), endpoint.port}});
   }
-  if (listeners.empty()) return fail("listeners: there is no listener for clients");
-  if (auto done = advertise(listeners, *advertised, controllers); !done) return fail(done.error());
+  if (listeners.of_clients.empty()) return fail("listeners: there is no listener for clients");
+  if (auto done = advertise(listeners, *advertised); !done) return fail(done.error());
+  for (const ListenerConfig& listener : listeners.of_clients) warn_of_loopback(listener, notices);
   return listeners;
 }
 

@@ -30,11 +30,17 @@ struct ListenerTexts {
   std::string listeners;
   std::string advertised;  // empty: not set
   std::string protocol_map;
+  bool protocol_map_given = false;
   std::string controller_names;
 };
 
-// The client listeners: every listener but the controller's, with its advertised address. The error is
-// one sentence that names the key.
-Result<std::vector<ListenerConfig>, std::string> make_listeners(const ListenerTexts& texts);
+struct Listeners {
+  std::vector<ListenerConfig> of_clients;
+  std::vector<ListenerConfig> of_controllers;
+};
+
+// All listeners, with their advertised addresses. The error is one sentence that names the key. `notices`:
+// sentences about addresses that clients will probably not reach.
+Result<Listeners, std::string> make_listeners(const ListenerTexts& texts, std::vector<std::string>& notices);
 
 }  // namespace pelton::broker

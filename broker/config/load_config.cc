@@ -147,9 +147,12 @@ class Loader {
     auto listeners = make_listeners({.listeners = text_of("listeners"),
                                      .advertised = text_of("advertised.listeners"),
                                      .protocol_map = text_of("listener.security.protocol.map"),
-                                     .controller_names = text_of("controller.listener.names")});
+                                     .protocol_map_given = given("listener.security.protocol.map") != nullptr,
+                                     .controller_names = text_of("controller.listener.names")},
+                                    notices_);
     if (listeners) {
-      config_.listeners = std::move(*listeners);
+      config_.listeners = std::move(listeners->of_clients);
+      config_.controller_listeners = std::move(listeners->of_controllers);
       return;
     }
     std::string_view message = listeners.error();

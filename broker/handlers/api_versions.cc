@@ -95,7 +95,9 @@ void handle_api_versions(BrokerShard& here, Request& request) {
   std::vector<Range> ranges;
   Features features;
   if (error == ErrorCode::kNone) {
-    for (const ApiHandler& handler : api_handlers()) ranges.push_back(range_of(handler));
+    for (const ApiHandler& handler : api_handlers()) {
+      if (!request.connection().controller || handler.on_controller) ranges.push_back(range_of(handler));
+    }
     response.api_keys = ranges;
     features.put_into(response, *here.catalog);
   }

@@ -18,13 +18,19 @@ using proto::ErrorCode;
 constexpr int8_t kBrokers = 1;
 constexpr int8_t kControllers = 2;
 
+constexpr int16_t kEndpointTypeFrom = 1;
+
 void refuse(Request& request, const DescribeClusterRequest& asked) {
-  bool known = asked.endpoint_type == kControllers;
+  bool known = asked.endpoint_type == kControllers || asked.endpoint_type == kBrokers;
+  ErrorCode error = !known ? ErrorCode::kUnsupportedEndpointType
+                    : request.version() >= kEndpointTypeFrom ? ErrorCode::kMismatchedEndpointType
+                                                             : ErrorCode::kInvalidRequest;
   DescribeClusterResponse response;
-  response.error_code = static_cast<int16_t>(known ? ErrorCode::kMismatchedEndpointType
-                                                   : ErrorCode::kUnsupportedEndpointType);
-  response.error_message = known ? "this listener has brokers, not controllers"
-                                 : "there is no such type of endpoint";
+  response.error_code = static_cast<int16_t>(error);
+  response.error_message = !known ? "there is no such type of endpoint"
+                           : request.connection().controller
+                               ? "this listener has controllers, not brokers"
+                               : "this listener has brokers, not controllers";
   request.respond(response);
 }
 
@@ -33,7 +39,8 @@ void refuse(Request& request, const DescribeClusterRequest& asked) {
 void handle_describe_cluster(BrokerShard& here, Request& request) {
   const auto* asked = request.decode<DescribeClusterRequest>();
   if (asked == nullptr) return;
-  if (asked->endpoint_type != kBrokers) return refuse(request, *asked);
+  int8_t here_are = request.connection().controller ? kControllers : kBrokers;
+  if (asked->endpoint_type != here_are) return refuse(request, *asked);
 
   Topology view = topology(*here.catalog, request.connection(), here.config);
   auto nodes =
@@ -43,6 +50,7 @@ void handle_describe_cluster(BrokerShard& here, Request& request) {
     nodes[i] = {.broker_id = broker.id, .host = broker.host, .port = broker.port, .rack = broker.rack};
   }
   DescribeClusterResponse response;
+  response.endpoint_type = here_are;
   response.cluster_id = here.log_dir.cluster_id();
   response.controller_id = view.controller();
   response.brokers = nodes;

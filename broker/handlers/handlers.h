@@ -18,6 +18,7 @@ void handle_describe_configs(BrokerShard& here, Request& request);
 void handle_describe_groups(BrokerShard& here, Request& request);
 void handle_describe_log_dirs(BrokerShard& here, Request& request);
 void handle_describe_producers(BrokerShard& here, Request& request);
+void handle_describe_quorum(BrokerShard& here, Request& request);
 void handle_describe_topic_partitions(BrokerShard& here, Request& request);
 void handle_fetch(BrokerShard& here, Request& request);
 void handle_find_coordinator(BrokerShard& here, Request& request);

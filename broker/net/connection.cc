@@ -52,7 +52,7 @@ void Connection::on_frame(const FrameHold& hold, MutableBytes frame) {
   here_.counters.bytes_in += proto::kFrameSizeBytes + frame.size();
   auto head = proto::read_request_head(frame);
   if (!head) return close("not a request of a Kafka client");
-  const ApiHandler* handler = find_handler(head->api_key);
+  const ApiHandler* handler = find_handler(head->api_key, info_.controller);
   bool api_versions = head->api_key == static_cast<int16_t>(proto::ApiKey::kApiVersions);
   if (handler == nullptr) return close("a request that this broker does not know");
   // An unknown version of ApiVersions is answered (in version 0): it is how clients find out.

@@ -97,6 +97,7 @@ void ConnectionSet::adopt(SocketFd socket, const std::string& listener) {
                       std::max(config.socket_receive_buffer_bytes, 0));
   ConnectionInfo info;
   info.listener = listener;
+  info.controller = std::ranges::count(config.controller_listeners, listener, &ListenerConfig::name) > 0;
   info.client = *peer;
   info.dialled = *local;
   info.id = (uint64_t{here_.shard.id()} << 48) | ++next_id_;

@@ -10,8 +10,8 @@ from tests.support import kafka_codec, wire
 class Connection:
     """One socket. send() and receive() apart allow pipelining; call() does both."""
 
-    def __init__(self, port, timeout=20.0, client_id="script"):
-        self.socket = wire.connect(port, timeout)
+    def __init__(self, port, timeout=20.0, client_id="script", host="127.0.0.1"):
+        self.socket = wire.connect(port, timeout, host)
         self.client_id = client_id
         self._correlation = itertools.count(100)
         self._expected = []

@@ -9,8 +9,8 @@ API_VERSIONS = 18
 METADATA = 3
 
 
-def connect(port, timeout=10.0):
-    connection = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+def connect(port, timeout=10.0, host="127.0.0.1"):
+    connection = socket.create_connection((host, port), timeout=timeout)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 

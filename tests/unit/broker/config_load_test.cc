@@ -209,9 +209,10 @@ TEST(LoadConfig, SaysWhatIsWrongWithListeners) {
       {"listeners=PLAINTEXT://::1:9092",
        "listeners: \"PLAINTEXT://::1:9092\": an IPv6 address stands in brackets: "
        "PLAINTEXT://[::1]:9092"},
-      {"listeners=PLAINTEXT://broker.example:9092",
-       "listeners: PLAINTEXT://broker.example:9092: the host must be an IP address, localhost or empty; "
-       "names belong in advertised.listeners"},
+      {"listeners=PLAINTEXT://a b:9092",
+       "listeners: \"PLAINTEXT://a b:9092\": the host must be an address, a name or empty"},
+      {"listeners=PLAINTEXT://a/b:9092",
+       "listeners: \"PLAINTEXT://a/b:9092\": the host must be an address, a name or empty"},
       {"listeners=SSL://:9093", "listeners: SSL uses SSL, which is not there yet; only PLAINTEXT is"},
       {"listeners=INSIDE://:9092", "listeners: INSIDE has no entry in listener.security.protocol.map"},
       {"listeners=PLAINTEXT://:1,PLAINTEXT://:2", "listeners: PLAINTEXT is there twice"},
@@ -229,6 +230,9 @@ TEST(LoadConfig, SaysWhatIsWrongWithListeners) {
             Sentences{"server.properties line 1: advertised.listeners: PLAINTEXT://0.0.0.0:9092: clients "
                       "cannot connect to that address; leave advertised.listeners out to advertise what "
                       "the client dialled"});
+  EXPECT_EQ(errors(file("advertised.listeners=PLAINTEXT://broker.example:0")),
+            Sentences{"server.properties line 1: advertised.listeners: PLAINTEXT://broker.example:0: clients "
+                      "cannot connect to port 0"});
   EXPECT_EQ(errors(file("listener.security.protocol.map=PLAINTEXT")),
             Sentences{"server.properties line 1: listener.security.protocol.map: \"PLAINTEXT\" is not "
                       "NAME:PROTOCOL"});
@@ -236,11 +240,47 @@ TEST(LoadConfig, SaysWhatIsWrongWithListeners) {
             Sentences{"server.properties line 1: listener.security.protocol.map: PLAIN: no such protocol"});
 }
 
+TEST(LoadConfig, ALoopbackAddressForEverybodyIsOneWarning) {
+  for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) {
+    Sentences notices;
+    BrokerConfig config = loaded(
+        file(fmt::format("advertised.listeners=PLAINTEXT://{}:9092\n", host)), &notices);
+    ASSERT_EQ(notices.size(), 1u) << host;
+    EXPECT_NE(notices[0].find("clients on other machines are told to connect to themselves"),
+              std::string::npos) << notices[0];
+  }
+  Sentences notices;
+  loaded(file("listeners=PLAINTEXT://127.0.0.1:9092\nadvertised.listeners=PLAINTEXT://localhost:9092\n"),
+         &notices);
+  loaded(file("listeners=PLAINTEXT://0.0.0.0:9092\nadvertised.listeners=PLAINTEXT://10.0.0.1:9092\n"),
+         &notices);
+  EXPECT_TRUE(notices.empty());
+}
+
+TEST(LoadConfig, ControllersListeners) {
+  BrokerConfig config = loaded(file("listeners=PLAINTEXT://:9092,CONTROLLER://[::1]:9093\n"
+                                    "controller.listener.names=CONTROLLER\n"
+                                    "advertised.listeners=PLAINTEXT://:19092,CONTROLLER://c.example:19093\n"
+                                    "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"));
+  ASSERT_EQ(config.listeners.size(), 1u);
+  EXPECT_EQ(config.listeners[0].advertised_host, "") << "the host that the client dialled";
+  EXPECT_EQ(config.listeners[0].advertised_port, 19092);
+  ASSERT_EQ(config.controller_listeners.size(), 1u);
+  EXPECT_EQ(config.controller_listeners[0].bind.host, "::1");
+  EXPECT_EQ(config.controller_listeners[0].advertised_host, "c.example");
+  EXPECT_EQ(errors(file("listeners=PLAINTEXT://:9092,CONTROLLER://:9093\n"
+                        "controller.listener.names=CONTROLLER\n"
+                        "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:SSL")),
+            Sentences{"server.properties line 1: listeners: CONTROLLER uses SSL, which is not there yet; only "
+                      "PLAINTEXT is"});
+}
+
 TEST(LoadConfig, ListenersOfEveryForm) {
-  BrokerConfig config = loaded(file("listeners=plaintext://[::1]:9092 , OUT://:0,ALL://[::]:9094\n"
+  BrokerConfig config = loaded(file("listeners=plaintext://[::1]:9092 , OUT://:0,ALL://[::]:9094,NAMED://broker.example:9095\n"
                                     "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,OUT:plaintext,"
-                                    "ALL:PLAINTEXT"));
-  ASSERT_EQ(config.listeners.size(), 3u);
+                                    "ALL:PLAINTEXT,NAMED:PLAINTEXT"));
+  ASSERT_EQ(config.listeners.size(), 4u);
+  EXPECT_EQ(config.listeners[3].bind.host, "broker.example");
   EXPECT_EQ(config.listeners[0].name, "PLAINTEXT");
   EXPECT_EQ(config.listeners[0].bind.host, "::1");
   EXPECT_EQ(config.listeners[1].bind.host, "");
