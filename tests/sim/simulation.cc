@@ -52,6 +52,10 @@ Simulation::Simulation(const SimulationOptions& options)
     context_.disk_fails = true;
     model_.groups().writes_may_fail();
   }
+  if (world_.chance(0.3)) {
+    disk_.faults.sync_stall = 0.01;
+    context_.disk_stalls = true;
+  }
   add_clients();
 }
 
@@ -182,7 +186,7 @@ void Simulation::disturb_until(uint64_t end_ns) {
 // Nothing goes wrong any more: what was begun ends.
 void Simulation::settle() {
   context_.producing = false;
-  disk_.faults.sync_error = 0.0;
+  disk_.faults.sync_error = disk_.faults.sync_stall = 0.0;
   if (broker_.running() && disk_.failed_syncs() > 0) crash_broker();
   if (!broker_.running()) start_broker();
   auto settled = [this] {

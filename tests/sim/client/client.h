@@ -20,6 +20,7 @@ struct Context {
   uint16_t port;
   bool producing = true;        // false: clients finish what they have begun
   bool disk_fails = false;      // a failed sync is a possible answer
+  bool disk_stalls = false;     // so is a sync that takes longer than the client will wait
   uint32_t next_producer = 1;   // numbers for RecordId
   int64_t next_offset = 1;      // commits of groups: each another one, rising
   std::vector<Uuid> topic_ids;  // of the model's topics, once they exist

@@ -46,6 +46,7 @@ void PlainProducer::send(int32_t partition) {
                  const ProduceAnswer& answer = answers.front();
                  auto error = static_cast<ErrorCode>(answer.error);
                  if (error == ErrorCode::kKafkaStorageError && context_.disk_fails) return;
+                 if (error == ErrorCode::kRequestTimedOut && context_.disk_stalls) return;
                  if (error != ErrorCode::kNone)
                    return bug(fmt::format("partition {}: unexpected error {}", answer.partition,
                                           answer.error));

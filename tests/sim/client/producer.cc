@@ -144,7 +144,9 @@ bool Producer::on_answer(int32_t partition, int16_t code, int64_t base_offset,
     give_up_identity();
   } else if (error == ErrorCode::kKafkaStorageError && !context_.disk_fails) {
     bug(fmt::format("partition {}: a storage error without one of the disk", partition));
-  } else if (error != ErrorCode::kUnknownTopicOrPartition &&
+  } else if (error == ErrorCode::kRequestTimedOut && !context_.disk_stalls) {
+    bug(fmt::format("partition {}: timed out on a disk that does not stall", partition));
+  } else if (error != ErrorCode::kUnknownTopicOrPartition && error != ErrorCode::kRequestTimedOut &&
              error != ErrorCode::kNotLeaderOrFollower && error != ErrorCode::kUnknownTopicId &&
              error != ErrorCode::kKafkaStorageError) {
     bug(fmt::format("partition {}: unexpected error {}", partition, code));

@@ -256,6 +256,7 @@ SimDisk::Sync SimDisk::begin_file_system_sync() {
     if (file->dirty() && seen.insert(file->id()).second)
       sync.files.emplace_back(file, file->begin_sync());
   sync.changes_before = next_change_;
+  sync.of_file_system = true;
   return sync;
 }
 
@@ -266,7 +267,15 @@ void SimDisk::finish_sync(const Sync& sync) {
 
 void SimDisk::fail_sync(const Sync& sync) {
   ++failed_syncs_;
-  for (const auto& [file, promise] : sync.files) file->drop_sync(promise);
+  for (const auto& [file, promise] : sync.files) {
+    file->drop_sync(promise);
+    if (sync.of_file_system) file->owes_error = true;
+  }
+}
+
+bool SimDisk::owes_error(const Sync& sync) {
+  if (sync.of_file_system) return false;
+  return std::exchange(sync.files.front().first->owes_error, false);
 }
 
 Status SimDisk::sync(FileFd fd) {

@@ -32,6 +32,7 @@ class SimDisk : public FileSystem {
   struct Faults {
     bool sync_lies = false;   // asynchronous syncs report success and do nothing
     double sync_error = 0.0;  // chance that an asynchronous sync fails with EIO
+    double sync_stall = 0.0;  // chance that one takes seconds
   };
 
   explicit SimDisk(World& world);
@@ -78,11 +79,15 @@ class SimDisk : public FileSystem {
   struct Sync {
     std::vector<std::pair<std::shared_ptr<SimFile>, SyncPromise>> files;
     uint64_t changes_before = 0;  // 0: none
+    bool of_file_system = false;
   };
   Sync begin_sync(FileFd fd);
   Sync begin_file_system_sync();
   void finish_sync(const Sync& sync);
   void fail_sync(const Sync& sync);
+  // Whether a sync of one file has to fail for an earlier one of the whole file system that did: the kernel
+  // tells every file once.
+  bool owes_error(const Sync& sync);
 
  private:
   using FilePtr = std::shared_ptr<SimFile>;

@@ -54,6 +54,7 @@ class SimFile {
   void lose_power(World& world);
 
   int64_t modified_ms = 0;
+  bool owes_error = false;  // a sync of the file system that covered it has failed, and nobody asked since
 
   // --- entries of a directory ---
   using Entries = std::map<std::string, std::shared_ptr<SimFile>>;

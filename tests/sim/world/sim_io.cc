@@ -267,11 +267,15 @@ void SimIo::read(FileFd file, uint64_t position, ReadOp& op) {
 
 void SimIo::start_sync(SimDisk::Sync sync, Op& op, uint64_t id) {
   bool fails = world_.chance(disk_.faults.sync_error);
-  end_later(op.done, world_.latency(shape_.sync_low_ns, shape_.sync_high_ns),
+  uint64_t takes = world_.chance(disk_.faults.sync_stall)
+                       ? world_.between(kSecond, 5 * kSecond)
+                       : world_.latency(shape_.sync_low_ns, shape_.sync_high_ns);
+  end_later(op.done, takes,
             [this, promise = std::move(sync), fails, id]() -> int64_t {
-              world_.trace(fails ? "sync failed" : "synced", id);
+              bool failed = disk_.owes_error(promise) || fails;
+              world_.trace(failed ? "sync failed" : "synced", id);
               if (disk_.lost_power()) return -EIO;
-              if (fails) {
+              if (failed) {
                 disk_.fail_sync(promise);
                 return -EIO;
               }
