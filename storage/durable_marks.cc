@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "proto/crc32c.h"
 
@@ -51,6 +52,10 @@ void DurableMarks::set(Slot slot, int64_t offset) {
   if (block_changed_[block]) return;
   block_changed_[block] = true;
   changed_.push_back(block);
+}
+
+void DurableMarks::note_failed_sync() {
+  if (!std::exchange(sync_failed_, true)) add({Uuid{}, -1, 0});
 }
 
 void DurableMarks::flush() {

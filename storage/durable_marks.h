@@ -4,7 +4,9 @@
 // a crash of the process finds it exact, a power loss finds an older one, which is as true.
 //
 // File: slots of 32 bytes, big-endian: topic id (16 bytes), int32 partition, int64 offset, uint32 CRC-32C of
-// what is before it. Slots that are not sound say nothing. A start begins new files and removes the old ones
+// what is before it. Slots that are not sound say nothing. A slot of no topic and partition -1 says that a sync
+// failed: what the page cache holds may look as if it were on disk (pages whose write-back failed are clean), so
+// recovery has to write it again before it counts as synced. A start begins new files and removes the old ones
 // when every log is in them.
 //
 // Owner shard: one. Lifetime: outlives the logs.
@@ -27,6 +29,8 @@ struct DurableMark {
   Uuid topic_id;
   int32_t partition = 0;
   int64_t offset = 0;
+
+  bool tells_failed_sync() const { return topic_id.is_zero() && partition == -1; }
 };
 
 class DurableMarks {
@@ -44,6 +48,8 @@ class DurableMarks {
   void set(Slot slot, int64_t offset);
   // The log is gone: another one may have its slot.
   void release(Slot slot) { free_.push_back(slot); }
+  // Written when this returns, if it can be.
+  void note_failed_sync();
   // Writes what has changed. What cannot be written now (a full disk) goes with the next call.
   void flush();
 
@@ -62,6 +68,7 @@ class DurableMarks {
   std::vector<Slot> free_;
   std::vector<bool> block_changed_;
   std::vector<uint32_t> changed_;  // blocks
+  bool sync_failed_ = false;
 };
 
 }  // namespace pelton::storage

@@ -215,7 +215,10 @@ Status Log::Parts::close() {
   if (failed) return std::unexpected(failure);
   if (closed) return {};
   if (Status wrote = storage.appends->write(*this); !wrote) return wrote;
-  if (Status synced = sync_all(); !synced) return synced;
+  if (Status synced = sync_all(); !synced) {
+    if (directory_sync->marks) directory_sync->marks->note_failed_sync();
+    return synced;
+  }
   synced_end = written_end;
   set_mark();
   if (mark) directory_sync->marks->flush();

@@ -100,7 +100,8 @@ Result<std::unique_ptr<Log>, std::string> LogDir::load_log(ShardStorage& storage
   parts->directory_sync = *sync;
   PartitionCheckpoint checkpoint = checkpoint_of(id).value_or(PartitionCheckpoint{});
   int64_t durable = std::max(checkpoint.recovery_point, durable_offset(topic_id, id.partition));
-  LoadOptions load{state_->clean, checkpoint.recovery_point, checkpoint.log_start_offset, durable};
+  LoadOptions load{state_->clean, checkpoint.recovery_point, checkpoint.log_start_offset, durable,
+                   state_->sync_failed};
   if (auto loaded = load_log_parts(*parts, load); !loaded) return Failure(loaded.error());
   // After any other stop than a clean one the end may be in the page cache only; a sync will tell.
   parts->add_mark(id.partition, state_->clean ? parts->synced_end.offset : durable);

@@ -74,7 +74,9 @@ Result<void, std::string> LogDir::State::open() {
   if (auto loaded = load_properties(); !loaded) return loaded;
   read_checkpoints();
   read_marks();
-  return take_marker();
+  if (auto taken = take_marker(); !taken) return taken;
+  if (sync_failed) clean = false;
+  return {};
 }
 
 Result<void, std::string> LogDir::State::take_lock() {
@@ -208,6 +210,10 @@ void LogDir::State::read_marks() {
     }
     old_marks.push_back(path(entry.name));
     for (const DurableMark& mark : DurableMarks::read(files, old_marks.back())) {
+      if (mark.tells_failed_sync()) {
+        sync_failed = true;
+        continue;
+      }
       int64_t& offset = durable_offsets[mark_name(mark.topic_id, mark.partition)];
       offset = std::max(offset, mark.offset);
     }

@@ -57,6 +57,7 @@ struct LogDir::State {
   std::vector<std::string> old_marks;
   std::unordered_map<std::string, int64_t> durable_offsets;
   std::atomic<int32_t> next_marks{0};
+  bool sync_failed = false;  // in an earlier run
 
   // Shards load their logs at the same time; the checkpoints are read and written rarely.
   std::mutex checkpoints_mutex;

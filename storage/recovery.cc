@@ -7,6 +7,7 @@
 
 #include "storage/checkpoint.h"
 #include "storage/partition_files.h"
+#include "storage/segment_rewrite.h"
 #include "storage/segment_scan.h"
 
 namespace pelton::storage {
@@ -239,6 +240,14 @@ class Loader {
 
   // What was read may be in the page cache only: it counts as synced when it is.
   Loaded sync_from(size_t first) {
+    Loaded synced = try_sync_from(first);
+    if (!synced && parts_.directory_sync != nullptr && parts_.directory_sync->marks) {
+      parts_.directory_sync->marks->note_failed_sync();
+    }
+    return synced;
+  }
+
+  Loaded try_sync_from(size_t first) {
     for (size_t i = first; i < parts_.segments.size(); ++i) {
       Segment& segment = *parts_.segments[i];
       if (i + 1 < parts_.segments.size()) {
@@ -246,6 +255,9 @@ class Loader {
       }
       Result<FileFd> fd = segment.file();
       if (!fd) return failed(fd.error());
+      if (options_.sync_failed) {
+        if (Status wrote = write_again(parts_.files, segment, options_.durable_offset); !wrote) return failed(wrote.error());
+      }
       if (Status synced = parts_.files.sync(*fd); !synced) return failed(synced.error());
     }
     Status synced = parts_.files.sync_directory(*parts_.directory);

@@ -193,6 +193,7 @@ void SyncQueue::advance(Log::Parts& log, const LogPosition& covers) {
 // The observer may do anything to the log, even destroy it: it is told last.
 void SyncQueue::finish(Log::Parts& log, int32_t result) {
   log.sync_in_flight = false;
+  if (result < 0 && log.directory_sync->marks) log.directory_sync->marks->note_failed_sync();
   if (log.failed || log.closed) return;
   if (result < 0) {
     log.fail({-result});

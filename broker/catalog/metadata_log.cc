@@ -64,6 +64,68 @@ Result<void, std::string> collect_values(const proto::BatchView& batch,
   return {};
 }
 
+// Replays the newest snapshot and the log behind it.
+class Reader {
+ public:
+  Reader(FileSystem& files, storage::Log& log, CatalogReplay& replay)
+      : files_(files), log_(log), replay_(replay) {}
+
+  Result<void, std::string> read() {
+    if (auto done = read_snapshot(); !done) return done;
+    if (auto done = read_log(); !done) return done;
+    if (auto done = replay_.check_complete(); !done) {
+      return fail(fmt::format("{}: {}", log_.directory(), done.error()));
+    }
+    return {};
+  }
+
+  std::vector<std::vector<uint8_t>> bootstrap;
+  uint64_t bytes_behind_snapshot = 0;
+
+ private:
+  Result<void, std::string> read_snapshot() {
+    std::vector<SnapshotName> snapshots = list_snapshots(files_, log_.directory());
+    if (snapshots.empty()) return {};
+    const SnapshotName& name = snapshots.back();
+    std::string path = log_.directory() + "/" + name.file();
+    auto text = read_file(files_, path, kMaxSnapshotBytes);
+    if (!text) return fail(fmt::format("cannot read {}: {}", path, to_string(text.error())));
+    auto done = for_each_batch(*text, [&](const proto::BatchView& batch) {
+      return name.end_offset == 0 ? collect_values(batch, bootstrap)
+                                   : replay_.apply_batch(batch.bytes().first(batch.size()));
+    });
+    if (!done) return fail(fmt::format("{}: {}", path, done.error()));
+    if (name.end_offset > 0) replay_.set_end_offset(name.end_offset);
+    return {};
+  }
+
+  Result<void, std::string> read_log() {
+    Result<void, std::string> outcome;
+    int64_t from = replay_.end_offset();
+    if (from < log_.log_start_offset()) {
+      return fail(fmt::format("{}: the log starts at offset {} and no snapshot reaches up to it",
+                              log_.directory(), log_.log_start_offset()));
+    }
+    if (from > log_.next_offset()) {
+      return fail(fmt::format("{}: the log ends at offset {}, before its snapshot at {}",
+                              log_.directory(), log_.next_offset(), from));
+    }
+    auto read = log_.for_each_batch(from, [&](Bytes batch) {
+      outcome = replay_.apply_batch(batch);
+      return outcome.has_value();
+    });
+    if (!read) return fail(fmt::format("cannot read {}: {}", log_.directory(), to_string(read.error())));
+    if (!outcome) return fail(fmt::format("{}: {}", log_.directory(), outcome.error()));
+    auto behind_snapshot = log_.position_of(from);
+    if (behind_snapshot) bytes_behind_snapshot = log_.bytes_between(*behind_snapshot, log_.written_end());
+    return {};
+  }
+
+  FileSystem& files_;
+  storage::Log& log_;
+  CatalogReplay& replay_;
+};
+
 class Opener {
  public:
   Opener(BrokerShard& here, CatalogReplay& replay) : here_(here), replay_(replay) {}
@@ -71,11 +133,10 @@ class Opener {
   Result<MetadataLog, std::string> open() {
     opened_.leader_epoch = std::max(kFirstLeaderEpoch, quorum_epoch());
     if (auto done = open_log(); !done) return fail(done.error());
-    if (auto done = read_snapshot(); !done) return fail(done.error());
-    if (auto done = read_log(); !done) return fail(done.error());
-    if (auto done = replay_.check_complete(); !done) {
-      return fail(fmt::format("{}: {}", directory(), done.error()));
-    }
+    Reader reader(files(), log(), replay_);
+    if (auto done = reader.read(); !done) return fail(done.error());
+    opened_.bootstrap = std::move(reader.bootstrap);
+    opened_.bytes_behind_snapshot = reader.bytes_behind_snapshot;
     if (replay_.last_leader_epoch() > opened_.leader_epoch) {
       return fail(fmt::format("{}: the log has leader epoch {}, but quorum-state says {}", directory(),
                               replay_.last_leader_epoch(), opened_.leader_epoch));
@@ -104,44 +165,6 @@ class Opener {
     auto log = here_.log_dir.create_log(here_.storage, partition, id_, kMetadataTopicId, config);
     if (!log) return fail(fmt::format("cannot create {}: {}", directory(), to_string(log.error())));
     partition.attach(std::move(*log), config);
-    return {};
-  }
-
-  Result<void, std::string> read_snapshot() {
-    std::vector<SnapshotName> snapshots = list_snapshots(files(), directory());
-    if (snapshots.empty()) return {};
-    const SnapshotName& name = snapshots.back();
-    std::string path = directory() + "/" + name.file();
-    auto text = read_file(files(), path, kMaxSnapshotBytes);
-    if (!text) return fail(fmt::format("cannot read {}: {}", path, to_string(text.error())));
-    auto done = for_each_batch(*text, [&](const proto::BatchView& batch) {
-      return name.end_offset == 0 ? collect_values(batch, opened_.bootstrap)
-                                   : replay_.apply_batch(batch.bytes().first(batch.size()));
-    });
-    if (!done) return fail(fmt::format("{}: {}", path, done.error()));
-    if (name.end_offset > 0) replay_.set_end_offset(name.end_offset);
-    return {};
-  }
-
-  Result<void, std::string> read_log() {
-    Result<void, std::string> outcome;
-    int64_t from = replay_.end_offset();
-    if (from < log().log_start_offset()) {
-      return fail(fmt::format("{}: the log starts at offset {} and no snapshot reaches up to it",
-                              directory(), log().log_start_offset()));
-    }
-    if (from > log().next_offset()) {
-      return fail(fmt::format("{}: the log ends at offset {}, before its snapshot at {}", directory(),
-                              log().next_offset(), from));
-    }
-    auto read = log().for_each_batch(from, [&](Bytes batch) {
-      outcome = replay_.apply_batch(batch);
-      return outcome.has_value();
-    });
-    if (!read) return fail(fmt::format("cannot read {}: {}", directory(), to_string(read.error())));
-    if (!outcome) return fail(fmt::format("{}: {}", directory(), outcome.error()));
-    auto behind_snapshot = log().position_of(from);
-    if (behind_snapshot) opened_.bytes_behind_snapshot = log().bytes_between(*behind_snapshot, log().written_end());
     return {};
   }
 
@@ -190,6 +213,10 @@ class Opener {
 
 Result<MetadataLog, std::string> open_metadata_log(BrokerShard& here, CatalogReplay& replay) {
   return Opener(here, replay).open();
+}
+
+Result<void, std::string> replay_metadata_log(FileSystem& files, storage::Log& log, CatalogReplay& replay) {
+  return Reader(files, log, replay).read();
 }
 
 std::vector<uint8_t> leader_change_batch(int32_t node_id, int32_t leader_epoch, int64_t now_ms) {

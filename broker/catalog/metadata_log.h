@@ -30,6 +30,9 @@ struct MetadataLog {
 // one sentence for the user.
 Result<MetadataLog, std::string> open_metadata_log(BrokerShard& here, CatalogReplay& replay);
 
+// The same replay of a log that is open, into an empty state. Blocking.
+Result<void, std::string> replay_metadata_log(FileSystem& files, storage::Log& log, CatalogReplay& replay);
+
 // The control batch that says who leads the log from now on; the first batch of a new log.
 std::vector<uint8_t> leader_change_batch(int32_t node_id, int32_t leader_epoch, int64_t now_ms);
 

@@ -106,6 +106,7 @@ void CatalogWriter::continue_log(bool empty, const std::vector<std::vector<uint8
   plan_registration(*replay_, here_, next, records);
   plan_leaders(*replay_, here_.config.node_id, records);
   if (!records.empty()) append(records.batch(here_.shard.io().wall_ms(), log_->leader_epoch()));
+  failed_ = refused_;
   if (!in_flight_.empty()) commit();
 }
 
@@ -151,7 +152,7 @@ void CatalogWriter::on_turn(int32_t) {
 
 void CatalogWriter::plan_round() {
   busy_ = true;
-  any_shard_failed_ = false;
+  any_shard_failed_ = refused_ = false;
   size_t changes = 0, bytes = 0;
   while (!waiting_.empty() && changes < kMaxRoundChanges && bytes < kMaxRoundBytes) {
     CatalogChange& change = waiting_.front();
@@ -162,12 +163,14 @@ void CatalogWriter::plan_round() {
     if (!take(change)) break;
     if (!in_flight_.empty()) bytes += in_flight_.back().size();
   }
-  if (failed_) return finish_round(ErrorCode::kKafkaStorageError);
-  if (in_flight_.empty()) return finish_round(ErrorCode::kNone);
-  commit();
+  if (!in_flight_.empty()) return commit();
+  if (!refused_) return finish_round(ErrorCode::kNone);
+  // The state shows nothing that the log has not.
+  failed_ = log_->log().failed();
+  finish_round(ErrorCode::kKafkaStorageError);
 }
 
-// Plans one change and appends and applies its records. False: the log has failed.
+// Plans one change and appends and applies its records. False: the log takes nothing now.
 bool CatalogWriter::take(CatalogChange& change) {
   MetadataRecords records;
   change.plan(*replay_, records);
@@ -176,7 +179,7 @@ bool CatalogWriter::take(CatalogChange& change) {
   std::vector<uint8_t> batch = records.batch(here_.shard.io().wall_ms(), log_->leader_epoch());
   if (batch.size() > static_cast<size_t>(log_->config().segment_bytes)) return refuse(change);
   append(std::move(batch));
-  return !failed_;
+  return !refused_;
 }
 
 bool CatalogWriter::refuse(CatalogChange& change) {
@@ -194,9 +197,8 @@ void CatalogWriter::append(std::vector<uint8_t> batch) {
   auto appended =
       log_->append(bytes, storage::AppendOrigin::kCoordinator, here_.shard.io().wall_ms());
   if (appended.error != ErrorCode::kNone) {
-    log_error("the metadata log takes nothing more: {}", proto::name(appended.error));
     in_flight_.pop_back();
-    failed_ = true;
+    refused_ = true;
     return;
   }
   auto applied = replay_->apply_batch(bytes);
@@ -213,15 +215,30 @@ void CatalogWriter::on_committed(ErrorCode error) {
   size_t bytes = 0;
   for (const auto& batch : in_flight_) bytes += batch.size();
   in_flight_.clear();
-  if (error != ErrorCode::kNone) {
-    if (!stopped_) log_error("the metadata log could not be written: {}", proto::name(error));
-    failed_ = true;
-    return finish_round(ErrorCode::kKafkaStorageError);
-  }
+  if (error != ErrorCode::kNone || refused_) return give_up_round();
   bool start = round_.empty();  // what the start added is in the snapshot already
   if (!start) publish();
   if (!stopped_) snapshots_->committed(bytes, *replay_, snapshot_);
   if (start) finish_round(ErrorCode::kNone);
+}
+
+// The log did not take what the state already shows. A full disk passes: the state begins again from what is
+// committed, and the catalog too, since a part of the round may be committed.
+void CatalogWriter::give_up_round() {
+  bool passes = !stopped_ && !round_.empty() && !log_->log().failed();
+  if (passes) {
+    auto state = std::make_unique<CatalogReplay>(here_.shard.count(), here_.config);
+    auto replayed = replay_metadata_log(here_.shard.io().files(), log_->log(), *state);
+    if (replayed) {
+      replay_ = std::move(state);
+      refused_ = true;
+      return publish();
+    }
+    log_error("the metadata cannot be read again: {}", replayed.error());
+  }
+  if (!stopped_) log_error("the metadata log takes nothing more; a restart looks at what is on the disk");
+  failed_ = true;
+  finish_round(ErrorCode::kKafkaStorageError);
 }
 
 void CatalogWriter::publish() {
@@ -246,7 +263,8 @@ void CatalogWriter::Publication::on_shard(Shard& there) {
 void CatalogWriter::Publication::on_back(Shard&) {
   writer->any_shard_failed_ |= failed;
   if (--writer->acks_missing_ > 0) return;
-  writer->finish_round(writer->any_shard_failed_ ? ErrorCode::kKafkaStorageError : ErrorCode::kNone);
+  bool any_failed = writer->any_shard_failed_ || writer->refused_;
+  writer->finish_round(any_failed ? ErrorCode::kKafkaStorageError : ErrorCode::kNone);
 }
 
 void CatalogWriter::finish_round(ErrorCode error) {

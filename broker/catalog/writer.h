@@ -98,6 +98,7 @@ class CatalogWriter {
   void append(std::vector<uint8_t> batch);
   void commit();
   void on_committed(proto::ErrorCode error);
+  void give_up_round();
   void publish();
   void finish_round(proto::ErrorCode error);
   void end_all(Changes& changes, proto::ErrorCode error);
@@ -119,6 +120,7 @@ class CatalogWriter {
   size_t acks_missing_ = 0;
   Completion turn_ = Completion::bind<&CatalogWriter::on_turn>(this);
   bool any_shard_failed_ = false;
+  bool refused_ = false;  // the metadata log did not take a batch of this round
   bool started_ = false;
   bool busy_ = false;    // a round is under way
   bool stopped_ = false;

@@ -61,10 +61,13 @@ class ServedBroker {
     end();
     return clean;
   }
-  // The process ends without a word.
+  // As if the process had ended without a word: the next start finds the files as they are now.
   void crash() {
-    disconnect();
-    end();
+    std::string now = directory_.path() + "/now";
+    std::filesystem::copy(data(), now, std::filesystem::copy_options::recursive);
+    stop();
+    std::filesystem::remove_all(data());
+    std::filesystem::rename(now, data());
   }
 
   template <class Done>

@@ -166,6 +166,78 @@ TEST(Damage, ALogOfWhichNothingIsLeftIsKnownByItsMark) {
   EXPECT_EQ((*opened)->durable_offset(Uuid{{9}}, 0), 0);
 }
 
+// One batch of which the sync fails after ten that are on disk. Returns the size of each.
+uint64_t fail_a_sync(Harness& h) {
+  fill(h, 10);
+  uint64_t size = read_all(h.partition(kFirst)).size() / 10;
+  h.io.auto_complete = false;
+  h.append({.records = 2, .value_bytes = 50});
+  h.turn();
+  h.io.end(-EIO);
+  h.turn();
+  EXPECT_EQ(h.observer.failures, 1);
+  h.io.auto_complete = true;
+  return size;
+}
+
+// The kernel takes pages whose write-back failed for clean: only what is written again gets to the disk.
+TEST(FailedSync, WhatWasNotOnDiskIsWrittenAgainByRecovery) {
+  Harness h;
+  uint64_t size = fail_a_sync(h);
+  std::string bytes = read_all(h.partition(kFirst));
+  h.crash();
+  h.io.fs.log_writes.clear();
+  h.start();
+  EXPECT_EQ(h.load_error, "");
+  EXPECT_EQ(h.log->next_offset(), 22);
+  EXPECT_EQ(h.io.fs.log_writes, std::vector<uint64_t>{10 * size}) << "that, and not what was durable";
+  EXPECT_EQ(read_all(h.partition(kFirst)), bytes);
+  h.log_dir->all_loaded();
+  h.crash();
+  h.io.fs.log_writes.clear();
+  h.start();
+  EXPECT_TRUE(h.io.fs.log_writes.empty()) << "recovery's sync went well";
+}
+
+TEST(FailedSync, OfRecoveryIsRememberedToo) {
+  Harness h;
+  fill(h, 3);
+  uint64_t durable = read_all(h.partition(kFirst)).size();
+  h.io.auto_complete = false;
+  h.append({.records = 2, .value_bytes = 50});
+  h.turn();
+  h.io.auto_complete = true;
+  h.crash();
+  h.io.fs.sync_error = EIO;
+  h.start();
+  EXPECT_NE(h.load_error, "");
+  h.log = h.log_dir->offline_log(*h.storage, h.observer, h.id, h.topic_id, h.config);
+  h.log_dir->all_loaded();
+  h.crash();
+  h.io.fs.sync_error = 0;
+  h.io.fs.log_writes.clear();
+  h.start();
+  EXPECT_EQ(h.load_error, "");
+  EXPECT_EQ(h.io.fs.log_writes, std::vector<uint64_t>{durable});
+}
+
+TEST(FailedSync, InFlightAtACleanStopMakesTheNextStartRecover) {
+  Harness h;
+  h.io.auto_complete = false;
+  h.append({.records = 2, .value_bytes = 50});
+  h.turn();
+  ASSERT_TRUE(h.log->close().has_value());
+  h.save_checkpoints();
+  h.io.end(-EIO);
+  h.turn();
+  ASSERT_TRUE(h.log_dir->mark_clean_shutdown().has_value());
+  h.crash();
+  h.io.auto_complete = true;
+  h.start();
+  EXPECT_FALSE(h.log_dir->clean_start());
+  EXPECT_EQ(h.log->next_offset(), 2);
+}
+
 TEST(DurableMarks, EachStartHasFilesOfItsOwn) {
   Harness h;
   fill(h, 2);

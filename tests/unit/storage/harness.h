@@ -49,6 +49,7 @@ class FaultyFiles final : public FileSystem {
   // Fails with write_error after write_budget bytes, as a full disk does: what fits is written.
   Status pwritev(FileFd fd, const iovec* pieces, int count, uint64_t position) override {
     ++calls;
+    if (paths[fd].ends_with(".log")) log_writes.push_back(position);
     if (no_space()) {
       iovec part{pieces[0].iov_base, pieces[0].iov_len / 2};
       (void)files_.pwritev(fd, &part, 1, position);
@@ -75,7 +76,7 @@ class FaultyFiles final : public FileSystem {
   }
   Status sync(FileFd) override {
     ++syncs;
-    return {};
+    return sync_error == 0 ? Status() : sys_error(sync_error);
   }
   void start_writeback(FileFd, uint64_t, uint64_t) override { ++writebacks; }
   Status rename(const std::string& from, const std::string& to) override {
@@ -112,6 +113,8 @@ class FaultyFiles final : public FileSystem {
   int write_error = 0;
   size_t write_budget = 0;
   std::string fail_suffix = ".log";
+  int sync_error = 0;
+  std::vector<uint64_t> log_writes;  // their positions
   int calls = 0;
   int open_files = 0;
   int syncs = 0;
