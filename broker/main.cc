@@ -33,6 +33,7 @@ namespace {
 constexpr int kExitConfig = 2;    // the configuration or the command line is wrong
 constexpr int kExitStart = 1;     // the machine or the data directory does not allow to start
 constexpr int kExitUnclean = 3;   // stopped, but the next start has to recover
+constexpr auto kPortPatience = std::chrono::seconds(3);  // a killed broker's sockets go a little after it
 constexpr auto kStopDeadline = std::chrono::milliseconds(4'800);
 
 struct CommandLine {
@@ -120,8 +121,21 @@ void log_start_up(const Server& server, const UringIo& io, int64_t started_ms) {
   log_info("io_uring: {}", io.features());
 }
 
-// Looks the listeners' names up and tries their ports, before anything is touched.
-Result<void, std::string> prepare_listeners(BrokerConfig& config) {
+// Waits for a port that a broker may just have been killed on, and says so. True: it had to wait.
+Result<bool> wait_for_port(const SocketAddress& address, const std::string& name) {
+  if (Status free = posix::check_free(address); free || free.error().code != EADDRINUSE) {
+    if (!free) return std::unexpected(free.error());
+    return false;
+  }
+  log_warn("{} is in use (listener {}); waiting up to {} s for it", address.to_string(), name,
+           kPortPatience.count());
+  if (Status free = posix::wait_free(address, kPortPatience); !free) return std::unexpected(free.error());
+  return true;
+}
+
+// Looks the listeners' names up and tries their ports, before anything is touched. True: it had to wait.
+Result<bool, std::string> prepare_listeners(BrokerConfig& config) {
+  bool waited = false;
   for (auto* group : {&config.listeners, &config.controller_listeners}) {
     for (ListenerConfig& listener : *group) {
       auto address = posix::look_up(listener.bind.host);
@@ -131,20 +145,24 @@ Result<void, std::string> prepare_listeners(BrokerConfig& config) {
                                            address.error()));
       }
       listener.bind.host = *address;
-      if (Status free = posix::check_free(listener.bind); !free) {
+      auto free = wait_for_port(listener.bind, listener.name);
+      if (!free) {
         return std::unexpected(fmt::format("cannot listen on {} (listener {}): {}", listener.bind.to_string(),
                                            listener.name, to_string(free.error())));
       }
+      waited |= *free;
     }
   }
-  return {};
+  return waited;
 }
 
-// A port for metrics that nobody asked for may be another broker's: then this one has none.
-Result<void, std::string> listen_metrics(const BrokerConfig& config, Server& server) {
+// A port for metrics that nobody asked for may be another broker's: then this one has none. `patience`: how long
+// it may be one's own, of before a kill.
+Result<void, std::string> listen_metrics(const BrokerConfig& config, std::chrono::seconds patience,
+                                         Server& server) {
   constexpr const char* kKey = "pelton.metrics.listener";
   const SocketAddress& address = *config.metrics_listener;
-  if (Status free = posix::check_free(address); !free) {
+  if (Status free = posix::wait_free(address, patience); !free) {
     std::string why = fmt::format("cannot listen on {} ({}): {}", address.to_string(), kKey,
                                   to_string(free.error()));
     if (config.metrics_listener_given) return std::unexpected(why);
@@ -172,7 +190,8 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
     log_stop();
     return kExitStart;
   };
-  if (auto prepared = prepare_listeners(config); !prepared) return fail(prepared.error());
+  auto waited = prepare_listeners(config);
+  if (!waited) return fail(waited.error());
   auto ios = make_ios(config.shards);
   if (!ios) return fail(ios.error());
   std::vector<Io*> io_pointers;
@@ -181,7 +200,8 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   if (!server) return fail(server.error());
   if (auto listening = (*server)->listen(); !listening) return fail(listening.error());
   if (config.metrics_listener) {
-    if (auto listening = listen_metrics(config, **server); !listening) return fail(listening.error());
+    auto patience = *waited || config.metrics_listener_given ? kPortPatience : std::chrono::seconds(0);
+    if (auto listening = listen_metrics(config, patience, **server); !listening) return fail(listening.error());
   }
 
   std::unique_ptr<ShardThreads> threads;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -132,6 +133,16 @@ Status check_free(const SocketAddress& address) {
   int error = errno;
   ::close(fd);
   return free ? Status{} : sys_error(error);
+}
+
+Status wait_free(const SocketAddress& address, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kPause{2};
+  auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    Status free = check_free(address);
+    if (free || free.error().code != EADDRINUSE || std::chrono::steady_clock::now() >= end) return free;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 Result<std::string, std::string> look_up(const std::string& host) {

@@ -4,6 +4,7 @@
 // Owner shard: none. EINTR never reaches the caller.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "reactor/io.h"
@@ -19,6 +20,9 @@ Result<SocketFd> listen(const SocketAddress& address, int backlog, ListenerMode 
 // Whether a listener could have the address for itself. Listeners share their port between shards, and so
 // with another process of the same user too, without an error: ask before the first of them binds.
 Status check_free(const SocketAddress& address);
+// The same, asked again for as long as `patience` while another has it: the kernel closes the sockets of a
+// killed process's io_uring a little after the process is gone. Blocking.
+Status wait_free(const SocketAddress& address, std::chrono::milliseconds patience);
 // The numeric address of a host's name (IPv4 before IPv6); numeric ones and the empty one stay. Blocking. The
 // error says why there is none.
 Result<std::string, std::string> look_up(const std::string& host);

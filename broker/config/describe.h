@@ -44,6 +44,13 @@ struct DescribedConfig {
 };
 using DescribedConfigs = std::vector<DescribedConfig>;
 
+// A configuration that ends before what tells of it is refused.
+DescribedConfigs describe_topic(BrokerConfig&&, const TopicOverrides&) = delete;
+DescribedConfigs describe_created_topic(BrokerConfig&&, const TopicOverrides&) = delete;
+DescribedConfigs describe_broker(BrokerConfig&&) = delete;
+DescribedConfigs describe_broker_defaults(BrokerConfig&&) = delete;
+DescribedConfigs describe_group(BrokerConfig&&, const ConfigTexts&) = delete;
+
 DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides);
 // As the answer of CreateTopics tells it: texts as given, no synonyms.
 DescribedConfigs describe_created_topic(const BrokerConfig& broker, const TopicOverrides& overrides);

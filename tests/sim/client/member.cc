@@ -201,8 +201,7 @@ void Member::heartbeat() {
   request.generation_id = generation_;
   request.member_id = id_;
   request.group_instance_id = instance();
-  GroupModel::Moment sent = model_.groups().moment(group_);
-  link_.call(request, version, [this, version, sent](proto::WireReader& in) {
+  link_.call(request, version, [this, version](proto::WireReader& in) {
     proto::HeartbeatResponse response;
     if (!link_.decode(in, version, response) || !well(response.error_code, "Heartbeat")) return;
     // While a coordinator loads, heartbeats are answered without a look at the group.

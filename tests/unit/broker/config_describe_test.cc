@@ -78,12 +78,13 @@ TEST(Describe, SpellingsOfOneSetting) {
 }
 
 TEST(Describe, EveryKeyOfTheBrokerIsThere) {
-  DescribedConfigs configs = describe_broker(loaded("my.own=secret\nssl.key.password=p\nbroker.rack=r"));
+  BrokerConfig config = loaded("my.own=secret\nssl.key.password=p\nbroker.rack=r");
+  DescribedConfigs configs = describe_broker(config);
   for (const BrokerKey* key : broker_keys()) {
     EXPECT_EQ(has(configs, key->name), !key->internal) << key->name;
   }
-  for (const DescribedConfig& config : configs) {
-    EXPECT_TRUE(config.name == "my.own" || config.documentation.has_value()) << config.name;
+  for (const DescribedConfig& described : configs) {
+    EXPECT_TRUE(described.name == "my.own" || described.documentation.has_value()) << described.name;
   }
   EXPECT_EQ(find(configs, "broker.rack").value, "r");
   EXPECT_TRUE(find(configs, "broker.rack").read_only);
