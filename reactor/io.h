@@ -35,8 +35,9 @@ struct SocketAddress {
 // A receive buffer on loan from the Io's pool. Give it back with Io::release, once.
 struct Lease {
   uint8_t* data = nullptr;
-  uint32_t size = 0;  // bytes received
-  uint32_t id = 0;    // the pool's own mark
+  uint32_t size = 0;      // bytes received
+  uint32_t capacity = 0;  // of the buffer
+  uint32_t id = 0;        // the pool's own mark
 };
 
 // Receives what is there, once. With `into` empty the Io lends a buffer when bytes arrive (an idle
@@ -48,7 +49,7 @@ struct RecvOp {
   Completion done;
   MutableBytes into;
   Lease lease;
-  iovec scratch{};  // for Io
+  bool more_waits = false;  // for Io: the last receive on this op's socket left something
 };
 
 // Sends bytes; `pieces` and what they point to stay until the end. Result: bytes sent, maybe fewer
@@ -112,6 +113,11 @@ class Io {
   // Stops an accept; `op.done` runs once more with -ECANCELED.
   virtual void stop_accept(AcceptOp& op) = 0;
   virtual void recv(SocketFd socket, RecvOp& op) = 0;
+  // A buffer of the pool without a receive, of lease_bytes(); nullopt when they are scarce: the last quarter
+  // is for receives alone, and whoever holds a lease for longer then finds other memory.
+  virtual uint32_t lease_bytes() const = 0;
+  virtual std::optional<Lease> lease() = 0;
+  virtual bool leases_are_scarce() const = 0;
   virtual void release(const Lease& lease) = 0;
   virtual void send(SocketFd socket, SendOp& op) = 0;
   // Inline attempts: bytes taken by the kernel, or -EAGAIN, or a negative errno. try_sendfile may block
@@ -125,7 +131,11 @@ class Io {
   virtual void shutdown(SocketFd socket) = 0;
   virtual void close(SocketFd socket) = 0;
 
-  // --- files, off the shard's path ---
+  // --- files ---
+  // Inline, when all of the range is in the page cache: bytes read, short at the end of the file; -EAGAIN
+  // when some of it is not; other negative = errno.
+  virtual int64_t try_read(FileFd file, MutableBytes into, uint64_t position) = 0;
+  // The rest goes on off the shard's path.
   virtual void read(FileFd file, uint64_t position, ReadOp& op) = 0;
   // fdatasync: covers the writes that had returned before it was started.
   virtual void sync(FileFd file, Op& op) = 0;

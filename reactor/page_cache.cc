@@ -53,6 +53,20 @@ bool PageCache::cached(int file, uint64_t position, size_t length) {
   return counts.cached >= pages;
 }
 
+int64_t PageCache::read(int file, MutableBytes into, uint64_t position) {
+  size_t done = 0;
+  while (done < into.size()) {
+    iovec piece{into.data() + done, into.size() - done};
+    ssize_t got = ::preadv2(file, &piece, 1, static_cast<off_t>(position + done), RWF_NOWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -errno;
+    if (got == 0) break;
+    // A short count: the end of the file, which the next call says, or what is not cached.
+    done += static_cast<size_t>(got);
+  }
+  return static_cast<int64_t>(done);
+}
+
 bool PageCache::probe(int file, uint64_t position, size_t length) {
   if (!scratch_) scratch_ = std::make_unique_for_overwrite<uint8_t[]>(kScratch);
   std::array<iovec, kPieces> pieces;

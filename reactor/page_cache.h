@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "reactor/base/bytes.h"
+
 namespace pelton {
 
 class PageCache {
@@ -17,6 +19,8 @@ class PageCache {
   explicit PageCache(bool force_probe);
 
   bool cached(int file, uint64_t position, size_t length);
+  // Reads what is cached: bytes, short at the end of the file; -EAGAIN when some of it is not.
+  static int64_t read(int file, MutableBytes into, uint64_t position);
   bool uses_cachestat() const { return cachestat_; }
 
  private:

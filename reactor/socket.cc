@@ -11,8 +11,8 @@ SendQueue::SendQueue(Loop& loop, SocketFd socket, const SendOptions& options)
       buffers_(*options.buffers),
       socket_(socket),
       path_(options.path),
+      small_range_(options.path == SendPath::kAuto ? options.small_range : 0),
       turn_quota_(options.turn_quota),
-      send_(Completion::bind<&SendQueue::on_sent>(this)),
       writable_(Completion::bind<&SendQueue::on_writable>(this)),
       read_(Completion::bind<&SendQueue::on_read>(this)),
       go_on_(Completion::bind<&SendQueue::on_go_on>(this)),
@@ -21,8 +21,8 @@ SendQueue::SendQueue(Loop& loop, SocketFd socket, const SendOptions& options)
 SendQueue::~SendQueue() { CHECK(idle(), "a send queue is destroyed when it is idle"); }
 
 bool SendQueue::operation_pending() const {
-  return send_.done.pending() || writable_.done.pending() || read_.done.pending() ||
-         go_on_.pending() || buffer_waiter_.retry.pending() || buffer_waiter_.is_linked();
+  return writable_.done.pending() || read_.done.pending() || go_on_.pending() ||
+         buffer_waiter_.retry.pending() || buffer_waiter_.is_linked();
 }
 
 // ---------------------------------------------------------------- filling
@@ -67,7 +67,6 @@ void SendQueue::drive() {
   driving_ = true;
   quota_ = turn_quota_;
   pop_finished();
-  file_sent_ = false;
   while (!end_if_aborted() && !pieces_.empty() && step()) {
   }
   driving_ = false;
@@ -75,39 +74,69 @@ void SendQueue::drive() {
 
 // Whether to go on: false when an operation is pending or the queue failed.
 bool SendQueue::step() {
-  return pieces_.front().is_file() && buffered_.empty() ? send_file() : send_bytes();
+  const SendPiece& front = pieces_.front();
+  bool by_file = front.is_file() && buffered_.empty() && !is_copied(front);
+  return by_file ? send_file() : send_bytes();
 }
 
-size_t SendQueue::gather(bool& file_follows) {
-  size_t count = 0;
+bool SendQueue::is_copied(const SendPiece& piece) const {
+  return piece.length <= small_range_ && quota_ > 0;
+}
+
+void SendQueue::gather_buffered(Gathered& so_far) {
+  vectors_[so_far.vectors++] = {const_cast<uint8_t*>(buffered_.data()), buffered_.size()};
+  so_far.bytes += buffered_.size();
+}
+
+// False: it has to go another way.
+bool SendQueue::copy_range(const SendPiece& piece, Buffer& scratch, size_t& used, Gathered& so_far) {
+  if (!is_copied(piece) || piece.length > kScratch - used) return false;
+  if (!scratch) {
+    auto buffer = buffers_.acquire(kScratch);
+    if (!buffer) return false;
+    scratch = std::move(*buffer);
+  }
+  MutableBytes into = scratch.bytes().subspan(used, static_cast<size_t>(piece.length));
+  if (loop_.io().try_read(piece.file, into, piece.position) != static_cast<int64_t>(into.size()))
+    return false;
+  used += into.size();
+  quota_ -= std::min(quota_, into.size());
+  counters_.copied_bytes += into.size();
+  vectors_[so_far.vectors++] = {into.data(), into.size()};
+  so_far.bytes += into.size();
+  return true;
+}
+
+SendQueue::Gathered SendQueue::gather(Buffer& scratch) {
+  Gathered all;
   size_t index = 0;
+  size_t used = 0;
   if (!buffered_.empty()) {
-    vectors_[count++] = {const_cast<uint8_t*>(buffered_.data()), buffered_.size()};
-    file_follows = pieces_.front().length > buffered_.size();
-    if (file_follows) return count;
+    gather_buffered(all);
+    all.file_follows = pieces_.front().length > buffered_.size();
+    if (all.file_follows) return all;
     ++index;
   }
-  for (; index < pieces_.size() && count < kMaxVectors; ++index) {
+  for (; index < pieces_.size() && all.vectors < kMaxVectors; ++index) {
     const SendPiece& piece = pieces_[index];
-    file_follows = piece.is_file();
-    if (file_follows) return count;
-    if (piece.length > 0) vectors_[count++] = {const_cast<uint8_t*>(piece.data), piece.length};
+    if (piece.is_file()) {
+      all.file_follows = !copy_range(piece, scratch, used, all);
+      if (all.file_follows) return all;
+    } else if (piece.length > 0) {
+      vectors_[all.vectors++] = {const_cast<uint8_t*>(piece.data), piece.length};
+      all.bytes += piece.length;
+    }
   }
-  file_follows = false;
-  return count;
+  return all;
 }
 
 bool SendQueue::send_bytes() {
-  bool file_follows = false;
-  size_t count = gather(file_follows);
-  // The few bytes behind a file's range go out at once: by the ring they would cost another turn.
-  if (!file_follows && !file_sent_) {
-    send_.pieces = vectors_.data();
-    send_.count = static_cast<int>(count);
-    loop_.io().send(socket_, send_);
-    return false;
-  }
-  int64_t sent = loop_.io().try_send(socket_, vectors_.data(), static_cast<int>(count), file_follows);
+  Buffer scratch;
+  Gathered all = gather(scratch);
+  // The range in front could not be copied after all.
+  if (all.vectors == 0) return send_file();
+  int64_t sent = loop_.io().try_send(socket_, vectors_.data(), static_cast<int>(all.vectors),
+                                     all.file_follows);
   if (sent == -EAGAIN) {
     wait_writable();
     return false;
@@ -118,7 +147,9 @@ bool SendQueue::send_bytes() {
   }
   counters_.memory_bytes += static_cast<uint64_t>(sent);
   advance(static_cast<uint64_t>(sent));
-  return true;
+  if (static_cast<uint64_t>(sent) == all.bytes) return true;
+  wait_writable();  // it took less than was there: the socket is full
+  return false;
 }
 
 bool SendQueue::send_file() {
@@ -149,7 +180,6 @@ bool SendQueue::sent_by_file(int64_t result, uint64_t asked) {
   }
   auto sent = static_cast<uint64_t>(result);
   counters_.sendfile_bytes += sent;
-  file_sent_ = true;
   quota_ -= std::min<uint64_t>(quota_, sent);
   advance(sent);
   if (sent == asked) return true;
@@ -199,16 +229,6 @@ void SendQueue::pop_finished() {
 }
 
 // ---------------------------------------------------------------- ends of operations
-
-void SendQueue::on_sent(int32_t result) {
-  if (end_if_aborted()) return;
-  if (result < 0) return fail(SendEnd::kPeerFailed);
-  counters_.memory_bytes += static_cast<uint64_t>(result);
-  driving_ = true;  // an end that flushes or aborts must not cut in
-  advance(static_cast<uint64_t>(result));
-  driving_ = false;
-  drive();
-}
 
 void SendQueue::on_writable(int32_t result) {
   if (end_if_aborted()) return;

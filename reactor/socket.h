@@ -1,11 +1,10 @@
 // SendQueue: what one connected socket still has to send, in order: bytes in memory and ranges of files,
 // with one driver that picks the way for each.
 //
-//   bytes alone            -> Io::send, submitted with the turn's system call; the bytes of all replies
-//                             that wait go out together
-//   bytes behind a file's range -> inline send
-//   bytes before a file    -> inline send, held back (MSG_MORE) until the file's first bytes follow
-//   a range in the page cache -> inline sendfile up to a quota a turn, then the next turn
+//   bytes                  -> inline send; the bytes of all replies that wait go out together, held back
+//                             (MSG_MORE) when a file's first bytes follow
+//   a small range in the page cache -> copied into that send
+//   a larger one           -> inline sendfile up to a quota a turn, then the next turn
 //   any other range        -> read off the shard's path into a pooled buffer, then sent from there
 //   a full socket          -> waits for writability
 //
@@ -29,7 +28,7 @@ namespace pelton {
 
 // Which way file ranges go.
 enum class SendPath : uint8_t {
-  kAuto,      // sendfile when cached, else read and send
+  kAuto,      // copied or by sendfile when cached, else read and send
   kSendfile,  // always sendfile; the shard may wait for the disk
   kCopy,      // always read and send
 };
@@ -38,13 +37,15 @@ struct SendOptions {
   SendPath path = SendPath::kAuto;
   BufferPool* buffers = nullptr;      // the shard's; needed
   size_t turn_quota = size_t{2} << 20;  // file bytes handed to one socket in one turn
+  size_t small_range = 16 * 1024;       // up to here a copy costs less than the calls of a sendfile
 };
 
 // Bytes handed to the kernel, by way. For the shard's metrics and for tests.
 struct SendCounters {
   uint64_t memory_bytes = 0;
+  uint64_t copied_bytes = 0;    // of those, read from files on the way
   uint64_t sendfile_bytes = 0;
-  uint64_t read_bytes = 0;  // read from files to be sent
+  uint64_t read_bytes = 0;      // read from files, off the shard's path, to be sent
 };
 
 class SendQueue {
@@ -76,6 +77,8 @@ class SendQueue {
 
  private:
   static constexpr size_t kMaxVectors = 16;
+  // Copied for one send.
+  static constexpr size_t kScratch = 64 * 1024;
   // Asked of the page cache, and given to sendfile, at once.
   static constexpr uint64_t kSendfileChunk = 1 << 20;
   static constexpr uint64_t kReadChunk = 128 * 1024;
@@ -85,7 +88,16 @@ class SendQueue {
   void drive();
   bool step();
   bool send_bytes();
-  size_t gather(bool& file_follows);
+  // What one send is made of.
+  struct Gathered {
+    size_t vectors = 0;
+    uint64_t bytes = 0;
+    bool file_follows = false;
+  };
+  Gathered gather(Buffer& scratch);
+  void gather_buffered(Gathered& so_far);
+  bool copy_range(const SendPiece& piece, Buffer& scratch, size_t& used, Gathered& so_far);
+  bool is_copied(const SendPiece& piece) const;
   bool send_file();
   bool sent_by_file(int64_t result, uint64_t asked);
   bool read_file();
@@ -93,7 +105,6 @@ class SendQueue {
   void advance(uint64_t bytes);
   void pop_finished();
 
-  void on_sent(int32_t result);
   void on_writable(int32_t result);
   void on_read(int32_t result);
   void on_go_on(int32_t result);
@@ -108,8 +119,8 @@ class SendQueue {
   bool failed_ = false;
   bool aborted_ = false;
   bool driving_ = false;
-  bool file_sent_ = false;      // in the drive under way
   bool telling_apart_ = false;  // sendfile failed; the read under way says whose fault it is
+  size_t small_range_;
   size_t turn_quota_;
   size_t quota_ = 0;  // file bytes this turn may still take
   PieceRing pieces_;
@@ -121,7 +132,6 @@ class SendQueue {
   Bytes buffered_;
 
   std::array<iovec, kMaxVectors> vectors_;
-  SendOp send_;
   Op writable_;
   ReadOp read_;
   Completion go_on_;  // the next turn's share, or a buffer may be had

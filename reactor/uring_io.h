@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include <liburing.h>
-
 #include "reactor/file_system_syncer.h"
 #include "reactor/io.h"
 #include "reactor/page_cache.h"
 #include "reactor/posix_files.h"
+#include "reactor/uring_acceptors.h"
 #include "reactor/uring_buffers.h"
+#include "reactor/uring_ring.h"
 
 namespace pelton {
 
@@ -30,7 +30,8 @@ struct UringOptions {
   uint32_t sq_entries = 256;
   uint32_t cq_entries = 4096;
   uint32_t receive_buffers = 128;  // a power of two
-  uint32_t receive_buffer_size = 16 * 1024;
+  // A request with one batch of 128 KiB fits, however its records are laid out.
+  uint32_t receive_buffer_size = 136 * 1024;
   // Kernel worker threads: for files (sync, cold reads, unlink), and for everything else.
   uint32_t max_file_workers = 8;
   uint32_t max_other_workers = 2;
@@ -64,6 +65,9 @@ class UringIo final : public Io, private FileSystemSyncer::Client {
   void accept(SocketFd listener, AcceptOp& op) override;
   void stop_accept(AcceptOp& op) override;
   void recv(SocketFd socket, RecvOp& op) override;
+  uint32_t lease_bytes() const override { return buffers_.buffer_size(); }
+  std::optional<Lease> lease() override { return buffers_.take(); }
+  bool leases_are_scarce() const override { return buffers_.scarce(); }
   void release(const Lease& lease) override;
   void send(SocketFd socket, SendOp& op) override;
   int64_t try_send(SocketFd socket, const iovec* pieces, int count, bool more) override;
@@ -72,6 +76,7 @@ class UringIo final : public Io, private FileSystemSyncer::Client {
   void shutdown(SocketFd socket) override;
   void close(SocketFd socket) override;
 
+  int64_t try_read(FileFd file, MutableBytes into, uint64_t position) override;
   void read(FileFd file, uint64_t position, ReadOp& op) override;
   void sync(FileFd file, Op& op) override;
   void sync_file_system(FileFd directory, Op& op) override;
@@ -79,29 +84,13 @@ class UringIo final : public Io, private FileSystemSyncer::Client {
   bool cached(FileFd file, uint64_t position, size_t length) override;
 
  private:
-  struct Acceptor;
-
   explicit UringIo(const UringOptions& options);
   Result<void, std::string> set_up();
-  void enable();
-
-  // Entries of the submission queue.
-  io_uring_sqe& next_sqe();
   void arm_wake();
-  void arm(Acceptor& acceptor);
-  void arm_acceptors();
-
-  // One poll.
   std::optional<uint64_t> earliest(std::optional<uint64_t> deadline_ns) const;
-  void enter(std::optional<uint64_t> deadline_ns);
-  bool kernel_has_more() const;
-  void drain();
-  void on_cqe(const io_uring_cqe& cqe);
-  void on_lease(RecvOp& op, const io_uring_cqe& cqe);
-  void on_accept(Acceptor& acceptor, const io_uring_cqe& cqe);
+  void on_entry(const io_uring_cqe& entry);
+  void on_received(RecvOp& op, const io_uring_cqe& entry);
   void end(Completion& completion, int32_t result);
-  void deliver_accepted(Acceptor& acceptor);
-  void finish_accept(Acceptor& acceptor);
 
   // On the helper's thread.
   void synced(Op& op, int32_t result) override;
@@ -112,17 +101,13 @@ class UringIo final : public Io, private FileSystemSyncer::Client {
   PosixFiles files_;
   PageCache page_cache_;
   UringBuffers buffers_;
-  io_uring ring_{};
-  bool has_ring_ = false;
-  bool enabled_ = false;
-  bool maybe_more_ = false;  // the last batch was as large as the kernel hands out at once
   ReadyList ended_;
+  UringRing ring_;
+  UringAcceptors acceptors_;
 
   int wake_fd_ = -1;
   uint64_t wake_count_ = 0;
   bool wake_armed_ = false;
-
-  std::vector<std::unique_ptr<Acceptor>> acceptors_;
   uint64_t random_state_;
 
   struct Synced {

@@ -19,6 +19,8 @@ class ReceivePool;
 struct FrameBlock {
   uint8_t* data = nullptr;
   size_t capacity = 0;
+  bool is_lease() const { return !buffer; }
+
   uint32_t holds = 0;
   Lease lease;    // lent by the Io, unless:
   Buffer buffer;  // of the shard's pool

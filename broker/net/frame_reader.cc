@@ -9,11 +9,12 @@
 namespace pelton::broker {
 namespace {
 
-// A frame's buffer begins with this, or with the frame's size if that is less, and doubles as bytes
-// arrive.
-constexpr size_t kFirstFrameBuffer = 256 * 1024;
 // Received into when the Io has no buffer to lend.
-constexpr size_t kOwnReceiveBuffer = 32 * 1024;
+constexpr size_t kOwnReceiveBuffer = 64 * 1024;
+// A large frame's block is at most so many times what has arrived of it: what is announced costs nothing.
+// Few copies while there is plenty of memory, little on credit when there is not.
+constexpr size_t kTrust = 8;
+constexpr size_t kTrustInNeed = 2;
 
 }  // namespace
 
@@ -46,120 +47,108 @@ void FrameReader::on_buffer(int32_t) {
 void FrameReader::end(ReadEnd why) {
   if (stopped_) return;
   stopped_ = true;
+  drop_block();
   sink_.on_read_end(why);
 }
 
+void FrameReader::drop_block() {
+  block_.reset();
+  start_ = filled_ = 0;
+}
+
+// ---------------------------------------------------------------- receiving
+
 void FrameReader::receive() {
   if (waits_for_buffer()) return;
-  into_own_ = false;
-  if (frame_size_ > 0) {
-    if (!make_room()) {
-      pool_.wait(buffer_);
-      return;
-    }
-    size_t room = std::min<size_t>(frame_->capacity, frame_size_) - frame_filled_;
-    recv_.into = {frame_->data + frame_filled_, room};
-  } else {
-    recv_.into = {};
+  if (block_) {
+    if (!make_room()) return pool_.wait(buffer_);
+    return receive_into_block();
   }
+  recv_.into = {};
   io_.recv(socket_, recv_);
 }
 
+void FrameReader::receive_into_block() {
+  recv_.into = {block_->data + filled_, block_->capacity - filled_};
+  io_.recv(socket_, recv_);
+}
+
+size_t FrameReader::frame_bytes() const {
+  if (filled_ - start_ < proto::kFrameSizeBytes) return proto::kFrameSizeBytes;
+  return proto::kFrameSizeBytes + load_be<uint32_t>(block_->data + start_);
+}
+
+size_t FrameReader::trusted_bytes() const {
+  return (filled_ - start_) * (pool_.has_plenty() ? kTrust : kTrustInNeed);
+}
+
 bool FrameReader::make_room() {
-  if (frame_ && frame_filled_ < frame_->capacity) return true;
-  size_t wanted = frame_ ? std::min<size_t>(frame_->capacity * 2, frame_size_)
-                         : std::min<size_t>(kFirstFrameBuffer, frame_size_);
-  FrameHold room = frame_ ? pool_.grow(frame_, frame_filled_, wanted) : pool_.acquire(wanted);
+  size_t needed = frame_bytes();
+  size_t trusted = std::max<size_t>(trusted_bytes(), kOwnReceiveBuffer);
+  bool has_room = filled_ < block_->capacity;
+  if (block_->is_lease() && io_.leases_are_scarce() && filled_ - start_ < kOwnReceiveBuffer)
+    return move_to(std::min(needed, trusted)) || has_room;
+  if (start_ + needed <= block_->capacity) return true;
+  // At the front of its block it stays while there is room, until the whole of it can be trusted.
+  if (start_ == 0 && has_room && trusted < needed) return true;
+  return move_to(std::max<size_t>(std::min(needed, trusted), io_.lease_bytes()));
+}
+
+bool FrameReader::move_to(size_t capacity) {
+  FrameHold room = pool_.acquire(capacity);
   if (!room) return false;
-  frame_ = std::move(room);
+  size_t have = filled_ - start_;
+  std::memcpy(room->data, block_->data + start_, have);
+  block_ = std::move(room);
+  start_ = 0;
+  filled_ = have;
   return true;
 }
 
 void FrameReader::on_received(int32_t result) {
   bool leased = recv_.into.empty();
   if (result <= 0) {
-    if (stopped_) return;
+    if (stopped_) return drop_block();
     if (result == -ENOBUFS && leased) {
-      current_ = pool_.acquire(kOwnReceiveBuffer);
-      if (!current_) return pool_.wait(buffer_);  // resume() receives again
-      into_own_ = true;
-      recv_.into = {current_->data, kOwnReceiveBuffer};
-      return io_.recv(socket_, recv_);
+      block_ = pool_.acquire(kOwnReceiveBuffer);
+      if (!block_) return pool_.wait(buffer_);  // resume() receives again
+      return receive_into_block();
     }
     last_error_ = -result;
     return end(result == 0 ? ReadEnd::kPeerFinished : ReadEnd::kError);
   }
   bytes_received_ += static_cast<uint64_t>(result);
-  if (leased || into_own_) {
-    if (leased) current_ = pool_.adopt(recv_.lease);
-    at_ = 0;
-    filled_ = static_cast<size_t>(result);
-  } else {
-    frame_filled_ += static_cast<size_t>(result);
-  }
-  if (stopped_) {
-    current_.reset();
-    frame_.reset();
-    return;
-  }
+  if (leased) block_ = pool_.adopt(recv_.lease);
+  filled_ += static_cast<size_t>(result);
+  if (stopped_) return drop_block();
   parse();
   if (!paused_ && !stopped_) receive();
 }
 
+// ---------------------------------------------------------------- frames
+
 void FrameReader::parse() {
   parsing_ = true;
-  while (!paused_ && !stopped_) {
-    if (frame_size_ == 0 && !take_size()) break;
-    size_t here = filled_ - at_;
-    if (frame_filled_ == 0 && !frame_ && here >= frame_size_) {
-      uint8_t* data = current_->data + at_;
-      at_ += frame_size_;
-      emit(current_, data, std::exchange(frame_size_, 0));
-      continue;
-    }
-    if (frame_filled_ < frame_size_ && here > 0) {
-      if (!make_room()) {
-        // The bytes stay where they are until there is room to move them to.
-        pool_.wait(buffer_);
-        parsing_ = false;
-        return;
-      }
-      size_t take = std::min({here, frame_->capacity - frame_filled_, frame_size_ - frame_filled_});
-      std::memcpy(frame_->data + frame_filled_, current_->data + at_, take);
-      frame_filled_ += take;
-      at_ += take;
-      continue;
-    }
-    if (frame_filled_ < frame_size_) break;
-    FrameHold whole = std::move(frame_);
-    frame_filled_ = 0;
-    emit(whole, whole->data, std::exchange(frame_size_, 0));
+  while (!paused_ && !stopped_ && take_frame()) {
   }
   parsing_ = false;
-  if (at_ == filled_) {
-    current_.reset();
-    at_ = filled_ = 0;
-  }
+  if (stopped_ || start_ == filled_) drop_block();
 }
 
-bool FrameReader::take_size() {
-  while (size_have_ < sizeof size_bytes_ && at_ < filled_)
-    size_bytes_[size_have_++] = current_->data[at_++];
-  if (size_have_ < sizeof size_bytes_) return false;
-  int32_t size = load_be<int32_t>(size_bytes_);
+bool FrameReader::take_frame() {
+  if (filled_ - start_ < proto::kFrameSizeBytes) return false;
+  uint8_t* data = block_->data + start_ + proto::kFrameSizeBytes;
+  int32_t size = load_be<int32_t>(block_->data + start_);
   if (size < static_cast<int32_t>(proto::kMinRequestBytes) ||
       static_cast<uint32_t>(size) > max_frame_bytes_) {
     end(ReadEnd::kBadFrameSize);
     return false;
   }
-  size_have_ = 0;
-  frame_size_ = static_cast<uint32_t>(size);
+  if (filled_ - start_ < frame_bytes()) return false;
+  start_ += frame_bytes();
+  FrameHold kept = block_;  // the sink may end the reader's own hold
+  sink_.on_frame(kept, {data, static_cast<size_t>(size)});
   return true;
-}
-
-void FrameReader::emit(const FrameHold& hold, uint8_t* data, uint32_t size) {
-  FrameHold kept = hold;  // the sink may end the reader's own hold
-  sink_.on_frame(kept, {data, size});
 }
 
 }  // namespace pelton::broker

@@ -1,8 +1,13 @@
 // FrameReader: turns what a socket receives into whole frames.
 //
-// Small frames are views into the receive buffer; a frame that does not fit gets a buffer that grows as
-// its bytes arrive. Owner: its connection. Invariants: at most one receive is pending; after stop() or
-// an end nothing more is delivered; the frame handed out is [hold, bytes] and may outlive the reader.
+// Bytes are received into a block and the frames are views into it, one behind the other; the next receive
+// goes on behind what is there, so that a frame is copied only when it does not fit into the rest of its
+// block. Between frames no block is held: the Io lends one when bytes arrive.
+//
+// Owner: its connection. Invariants: at most one receive is pending; after stop() or an end nothing more is
+// delivered; the frame handed out is [hold, bytes] and may outlive the reader; a block is at most the size
+// of a lease, or a few times what has arrived of its frame. What waits for the rest of a frame leaves the
+// leases to others when they are scarce: clients that stop in the middle of a frame do not use them up.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +45,8 @@ class FrameReader {
   bool idle() const { return !recv_.done.pending() && !buffer_.retry.pending(); }
   bool paused() const { return paused_; }
   // No receive is pending and no byte is held: another reader could go on with the socket.
-  bool can_hand_over() const { return idle() && !mid_frame() && at_ == filled_; }
-  bool mid_frame() const { return size_have_ > 0 || frame_size_ > 0; }
+  bool can_hand_over() const { return idle() && !mid_frame(); }
+  bool mid_frame() const { return filled_ > start_; }
   int last_error() const { return last_error_; }
   uint64_t bytes_received() const { return bytes_received_; }
 
@@ -50,11 +55,16 @@ class FrameReader {
   void on_buffer(int32_t result);
   void end(ReadEnd why);
   void receive();
-  bool make_room();            // room in the frame's buffer for at least one byte
-  void parse();                // frames in the current receive buffer
+  void receive_into_block();
+  bool make_room();     // for at least one byte behind what has arrived
+  bool move_to(size_t capacity);
+  size_t trusted_bytes() const;
+  void parse();         // every whole frame in the block
+  bool take_frame();    // the first one
+  // Of the frame at start_, with its size field; as far as it is known.
+  size_t frame_bytes() const;
+  void drop_block();
   bool waits_for_buffer() const { return buffer_.is_linked() || buffer_.retry.pending(); }
-  bool take_size();            // the 4 size bytes, which may be split
-  void emit(const FrameHold& hold, uint8_t* data, uint32_t size);
 
   Io& io_;
   SocketFd socket_;
@@ -62,18 +72,13 @@ class FrameReader {
   FrameSink& sink_;
   uint32_t max_frame_bytes_;
   RecvOp recv_;
-  BufferWaiter buffer_;         // in line for memory
-  FrameHold current_;          // receive buffer being parsed
-  size_t at_ = 0, filled_ = 0;
-  FrameHold frame_;            // buffer of the frame being assembled
-  uint32_t frame_size_ = 0;    // 0 = between frames
-  size_t frame_filled_ = 0;
-  uint8_t size_bytes_[4] = {};
-  uint32_t size_have_ = 0;
+  BufferWaiter buffer_;  // in line for memory
+  FrameHold block_;      // [start_, filled_) has arrived and is not handed out
+  size_t start_ = 0;     // of a frame, at its size field
+  size_t filled_ = 0;
   bool paused_ = true;
   bool stopped_ = false;
   bool parsing_ = false;
-  bool into_own_ = false;      // the pending receive goes to `current_`, not to a lease
   int last_error_ = 0;
   uint64_t bytes_received_ = 0;
 };

@@ -1,9 +1,6 @@
 #include "broker/net/receive_pool.h"
 
-#include <cstring>
 #include <utility>
-
-#include "reactor/base/check.h"
 
 namespace pelton::broker {
 
@@ -27,12 +24,15 @@ FrameBlock* ReceivePool::empty_block() {
 FrameHold ReceivePool::adopt(const Lease& lease) {
   FrameBlock* block = empty_block();
   block->data = lease.data;
-  block->capacity = lease.size;
+  block->capacity = lease.capacity;
   block->lease = lease;
   return FrameHold(block);
 }
 
 FrameHold ReceivePool::acquire(size_t capacity) {
+  if (capacity <= io_.lease_bytes()) {
+    if (auto lease = io_.lease()) return adopt(*lease);
+  }
   auto buffer = buffers_.acquire(capacity);
   if (!buffer) return {};
   FrameBlock* block = empty_block();
@@ -42,18 +42,11 @@ FrameHold ReceivePool::acquire(size_t capacity) {
   return FrameHold(block);
 }
 
-FrameHold ReceivePool::grow(const FrameHold& from, size_t used, size_t capacity) {
-  CHECK(used <= from->capacity && capacity > used);
-  FrameHold larger = acquire(capacity);
-  if (larger) std::memcpy(larger->data, from->data, used);
-  return larger;
-}
-
 void ReceivePool::release(FrameBlock* block) {
-  if (block->buffer) {
-    block->buffer.reset();
-  } else {
+  if (block->is_lease()) {
     io_.release(block->lease);
+  } else {
+    block->buffer.reset();
   }
   block->next_free = std::exchange(free_, block);
 }

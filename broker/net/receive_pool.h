@@ -1,5 +1,5 @@
 // ReceivePool: memory for the frames of one shard: leases of the Io for small ones, buffers of the shard's
-// pool for large ones.
+// pool for large ones, and for those that stay while leases are scarce.
 //
 // Owner shard: one. Buffers grow only as bytes arrive: an announced size costs nothing. When the pool's
 // limit is reached acquire fails and the connection stops reading until the pool lets it try again.
@@ -18,12 +18,12 @@ class ReceivePool {
   ReceivePool(Io& io, BufferPool& buffers) : io_(io), buffers_(buffers) {}
   ~ReceivePool();
 
-  // Wraps what a receive lent.
+  // Wraps what the Io has lent.
   FrameHold adopt(const Lease& lease);
-  // A buffer of at least `capacity` bytes; empty when the limit does not allow it.
+  // A lease or a buffer of at least `capacity` bytes; empty when the limit does not allow it.
   FrameHold acquire(size_t capacity);
-  // A larger buffer with the first `used` bytes of `from`; empty when the limit does not allow it.
-  FrameHold grow(const FrameHold& from, size_t used, size_t capacity);
+  // Less than half of what the limit allows is in use.
+  bool has_plenty() const { return buffers_.used_bytes() < buffers_.limit_bytes() / 2; }
   void wait(BufferWaiter& waiter) { buffers_.wait(waiter); }
 
  private:

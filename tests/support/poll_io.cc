@@ -103,7 +103,7 @@ void PollIo::attempt_recv(const Pending& pending) {
   }
   op.lease = {};
   if (got > 0 && lends) {
-    op.lease = {into.data(), static_cast<uint32_t>(got), free_buffers_.back()};
+    op.lease = {into.data(), static_cast<uint32_t>(got), kBufferSize, free_buffers_.back()};
     free_buffers_.pop_back();
   }
   end(op.done, got >= 0 ? got : -errno);
@@ -173,6 +173,12 @@ void PollIo::stop_accept(AcceptOp& op) {
 }
 
 void PollIo::recv(SocketFd socket, RecvOp& op) { start(What::kRecv, socket, &op, op.done); }
+std::optional<Lease> PollIo::lease() {
+  if (leases_are_scarce()) return std::nullopt;
+  uint32_t id = free_buffers_.back();
+  free_buffers_.pop_back();
+  return Lease{buffers_[id].data(), 0, kBufferSize, id};
+}
 void PollIo::release(const Lease& lease) { free_buffers_.push_back(lease.id); }
 void PollIo::send(SocketFd socket, SendOp& op) { start(What::kSend, socket, &op, op.done); }
 int64_t PollIo::try_send(SocketFd socket, const iovec* pieces, int count, bool more) {
@@ -187,6 +193,9 @@ void PollIo::poll_writable(SocketFd socket, Op& op) {
 void PollIo::shutdown(SocketFd socket) { (void)::shutdown(socket, SHUT_RDWR); }
 void PollIo::close(SocketFd socket) { files_.close(socket); }
 
+int64_t PollIo::try_read(FileFd file, MutableBytes into, uint64_t position) {
+  return PageCache::read(file, into, position);
+}
 void PollIo::read(FileFd file, uint64_t position, ReadOp& op) {
   start(What::kRead, file, &op, op.done, position);
 }

@@ -22,6 +22,8 @@ class PollIo : public Io {
   PollIo();
   ~PollIo() override;
 
+  size_t free_buffers() const { return free_buffers_.size(); }
+
   uint64_t now_ns() override;
   int64_t wall_ms() override;
   uint64_t random() override;
@@ -37,6 +39,9 @@ class PollIo : public Io {
   void accept(SocketFd listener, AcceptOp& op) override;
   void stop_accept(AcceptOp& op) override;
   void recv(SocketFd socket, RecvOp& op) override;
+  uint32_t lease_bytes() const override { return kBufferSize; }
+  std::optional<Lease> lease() override;
+  bool leases_are_scarce() const override { return free_buffers_.size() <= kBuffers / 4; }
   void release(const Lease& lease) override;
   void send(SocketFd socket, SendOp& op) override;
   int64_t try_send(SocketFd socket, const iovec* pieces, int count, bool more) override;
@@ -45,6 +50,7 @@ class PollIo : public Io {
   void shutdown(SocketFd socket) override;
   void close(SocketFd socket) override;
 
+  int64_t try_read(FileFd file, MutableBytes into, uint64_t position) override;
   void read(FileFd file, uint64_t position, ReadOp& op) override;
   void sync(FileFd file, Op& op) override;
   void sync_file_system(FileFd directory, Op& op) override;

@@ -195,13 +195,27 @@ void SimIo::attempt_recv(Socket& at) {
   op.lease = {};
   if (!op.into.empty()) return end(op.done, at.connection->recv(Side::kServer, op.into));
   if (lent_.size() >= shape_.leases) return end(op.done, -ENOBUFS);
-  auto buffer = std::make_unique<uint8_t[]>(shape_.lease_bytes);
-  int64_t got = at.connection->recv(Side::kServer, {buffer.get(), shape_.lease_bytes});
+  Lease lent = lend();
+  int64_t got = at.connection->recv(Side::kServer, {lent.data, lent.capacity});
   if (got > 0) {
-    op.lease = {buffer.get(), static_cast<uint32_t>(got), next_lease_};
-    lent_[next_lease_++] = std::move(buffer);
+    lent.size = static_cast<uint32_t>(got);
+    op.lease = lent;
+  } else {
+    release(lent);
   }
   end(op.done, got);
+}
+
+std::optional<Lease> SimIo::lease() {
+  if (leases_are_scarce()) return std::nullopt;
+  return lend();
+}
+
+Lease SimIo::lend() {
+  auto buffer = std::make_unique<uint8_t[]>(shape_.lease_bytes);
+  Lease lent{buffer.get(), 0, shape_.lease_bytes, next_lease_};
+  lent_[next_lease_++] = std::move(buffer);
+  return lent;
 }
 
 void SimIo::attempt_send(Socket& at) {
@@ -257,6 +271,11 @@ void SimIo::close(SocketFd fd) {
 }
 
 // ---------------------------------------------------------------- files
+
+int64_t SimIo::try_read(FileFd file, MutableBytes into, uint64_t position) {
+  if (!world_.chance(shape_.cached)) return -EAGAIN;
+  return static_cast<int64_t>(disk_.file(file)->read(into, position));
+}
 
 void SimIo::read(FileFd file, uint64_t position, ReadOp& op) {
   end_later(op.done, world_.latency(80 * kMicro, 20 * kMilli),

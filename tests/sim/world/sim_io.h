@@ -53,6 +53,9 @@ class SimIo : public Io {
   void accept(SocketFd listener, AcceptOp& op) override;
   void stop_accept(AcceptOp& op) override;
   void recv(SocketFd socket, RecvOp& op) override;
+  uint32_t lease_bytes() const override { return shape_.lease_bytes; }
+  std::optional<Lease> lease() override;
+  bool leases_are_scarce() const override { return lent_.size() + shape_.leases / 4 >= shape_.leases; }
   void release(const Lease& lease) override;
   void send(SocketFd socket, SendOp& op) override;
   int64_t try_send(SocketFd socket, const iovec* pieces, int count, bool more) override;
@@ -60,6 +63,7 @@ class SimIo : public Io {
   void poll_writable(SocketFd socket, Op& op) override;
   void shutdown(SocketFd socket) override;
   void close(SocketFd socket) override;
+  int64_t try_read(FileFd file, MutableBytes into, uint64_t position) override;
   void read(FileFd file, uint64_t position, ReadOp& op) override;
   void sync(FileFd file, Op& op) override;
   void sync_file_system(FileFd directory, Op& op) override;
@@ -84,6 +88,7 @@ class SimIo : public Io {
   void attempt(Socket& at);
   void attempt_recv(Socket& at);
   void attempt_send(Socket& at);
+  Lease lend();
   void poll_acceptors();
   void deliver_accepted(Acceptor& acceptor);
   void finish_accept(Acceptor& acceptor);

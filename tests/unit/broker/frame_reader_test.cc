@@ -20,12 +20,14 @@ constexpr uint32_t kMaxFrame = 3 * 1024 * 1024;
 
 struct Sink : FrameSink {
   std::vector<std::string> frames;
+  std::vector<const uint8_t*> data;
   std::vector<ReadEnd> ends;
   FrameReader* reader = nullptr;
   bool pause_each = false;
 
   void on_frame(const FrameHold&, MutableBytes frame) override {
     frames.emplace_back(as_text(frame));
+    data.push_back(frame.data());
     if (pause_each) reader->pause();
   }
   void on_read_end(ReadEnd end) override { ends.push_back(end); }
@@ -134,7 +136,75 @@ TEST_F(FrameReaderTest, AnAnnouncedSizeCostsOnlyWhatArrives) {
   store_be(reinterpret_cast<uint8_t*>(size.data()), static_cast<int32_t>(kMaxFrame));
   send(size);
   EXPECT_TRUE(reader().mid_frame());
-  EXPECT_LE(buffers_.used_bytes(), 256u * 1024);
+  EXPECT_EQ(buffers_.used_bytes(), 0u);
+}
+
+TEST_F(FrameReaderTest, MemoryGrowsWithWhatArrivesAndLessWhenItIsShort) {
+  std::string stream = framed(std::string(kMaxFrame, 'x'));
+  size_t quarter = test::PollIo::kBufferSize;
+  send(std::string_view(stream).substr(0, quarter));
+  EXPECT_LE(buffers_.used_bytes(), 16 * quarter);
+  send(std::string_view(stream).substr(quarter, 500'000));
+  EXPECT_EQ(buffers_.used_bytes(), 4u * 1024 * 1024) << "the whole frame's";
+  send(std::string_view(stream).substr(quarter + 500'000));
+  EXPECT_EQ(sink_.frames.size(), 1u);
+  EXPECT_EQ(buffers_.used_bytes(), 0u);
+
+  auto half = buffers_.acquire(4 * 1024 * 1024);
+  ASSERT_TRUE(half);
+  send(std::string_view(stream).substr(0, 300'000));
+  EXPECT_LE(buffers_.used_bytes(), 4u * 1024 * 1024 + 4 * 300'000);
+  half->reset();
+  send(std::string_view(stream).substr(300'000));
+  EXPECT_EQ(sink_.frames.size(), 2u);
+}
+
+TEST_F(FrameReaderTest, TheRestOfAFrameIsReceivedBehindItsBeginning) {
+  std::string stream = framed("0123456789") + framed(std::string(3'000, 'a'));
+  send(std::string_view(stream).substr(0, 100));
+  const uint8_t* first = sink_.data.at(0);
+  for (size_t at = 100; at < stream.size(); at += 100) send(std::string_view(stream).substr(at, 100));
+  ASSERT_EQ(sink_.frames.size(), 2u);
+  EXPECT_EQ(sink_.data[1], first + 10 + 4);
+}
+
+TEST_F(FrameReaderTest, AFrameThatIsNotWholeLeavesScarceLeasesToOthers) {
+  std::vector<Lease> taken;
+  while (auto lease = io_.lease()) taken.push_back(*lease);
+  ASSERT_TRUE(io_.leases_are_scarce());
+  size_t free = io_.free_buffers();
+  std::string stream = framed(std::string(3'000, 'a'));
+  send(std::string_view(stream).substr(0, 100));
+  EXPECT_TRUE(reader().mid_frame());
+  EXPECT_EQ(io_.free_buffers(), free);
+  EXPECT_GT(buffers_.used_bytes(), 0u);
+  send(std::string_view(stream).substr(100));
+  EXPECT_EQ(sink_.frames.size(), 1u);
+  EXPECT_EQ(buffers_.used_bytes(), 0u);
+  for (const Lease& lease : taken) io_.release(lease);
+}
+
+TEST_F(FrameReaderTest, WithoutMemoryForItTheFrameStaysInItsLease) {
+  std::vector<Lease> taken;
+  while (auto lease = io_.lease()) taken.push_back(*lease);
+  auto all = buffers_.acquire(8 * 1024 * 1024);
+  ASSERT_TRUE(all);
+  std::string stream = framed(std::string(3'000, 'a'));
+  send(std::string_view(stream).substr(0, 100));
+  send(std::string_view(stream).substr(100));
+  EXPECT_EQ(sink_.frames.size(), 1u);
+  for (const Lease& lease : taken) io_.release(lease);
+}
+
+TEST_F(FrameReaderTest, AStoppedReaderHoldsNothing) {
+  size_t free = io_.free_buffers();
+  std::string stream = framed(std::string(3'000, 'a'));
+  send(std::string_view(stream).substr(0, 100));
+  EXPECT_LT(io_.free_buffers(), free);
+  reader().stop();
+  ::shutdown(here_, SHUT_RDWR);
+  turn();
+  EXPECT_EQ(io_.free_buffers(), free);
 }
 
 TEST_F(FrameReaderTest, WaitsWhileThePoolIsEmptyAndGoesOn) {

@@ -307,6 +307,25 @@ TEST_P(IoTest, LeasesGoAroundManyTimes) {
   }
 }
 
+TEST_P(IoTest, BuffersAreLentWithoutAReceiveToo) {
+  auto pair = connect();
+  std::vector<Lease> leases;
+  while (auto lease = io_->lease()) {
+    EXPECT_EQ(lease->capacity, io_->lease_bytes());
+    lease->data[lease->capacity - 1] = 1;
+    leases.push_back(*lease);
+    ASSERT_LE(leases.size(), test::PollIo::kBuffers);
+  }
+  EXPECT_GT(leases.size(), test::PollIo::kBuffers / 2);
+  EXPECT_TRUE(io_->leases_are_scarce());
+  pair.client->send("hello");
+  EXPECT_EQ(receive_some(pair.socket), "hello") << "some are left for receives";
+  for (const Lease& lease : leases) io_->release(lease);
+  EXPECT_FALSE(io_->leases_are_scarce());
+  pair.client->send("world");
+  EXPECT_EQ(receive_some(pair.socket), "world");
+}
+
 TEST_P(IoTest, SendsPieces) {
   auto pair = connect();
   std::string one = "one ", two = "two";
@@ -501,8 +520,15 @@ TEST_P(IoTest, ManyOperationsAtOnce) {
 }
 
 TEST_P(IoTest, CachedAfterAWrite) {
-  FileFd file = make_file("f", std::string(100'000, 'x'));
+  std::string text(100'000, 'x');
+  for (size_t i = 0; i < text.size(); i += 100) text[i] = static_cast<char>(i / 100);
+  FileFd file = make_file("f", text);
   EXPECT_TRUE(io_->cached(file, 1000, 90'000));
+  std::vector<uint8_t> bytes(90'000);
+  EXPECT_EQ(io_->try_read(file, bytes, 1000), 90'000);
+  EXPECT_EQ(as_text(Bytes(bytes)), text.substr(1000, 90'000));
+  EXPECT_EQ(io_->try_read(file, bytes, text.size() - 10), 10) << "short at the end";
+  EXPECT_LT(io_->try_read(-1, bytes, 0), 0);
 }
 
 }  // namespace

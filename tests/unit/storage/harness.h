@@ -180,6 +180,10 @@ class TestIo final : public Io {
   void recv(SocketFd, RecvOp&) override { FAIL(); }
   void release(const Lease&) override { FAIL(); }
   void send(SocketFd, SendOp&) override { FAIL(); }
+  uint32_t lease_bytes() const override { return 0; }
+  std::optional<Lease> lease() override { return std::nullopt; }
+  bool leases_are_scarce() const override { return true; }
+  int64_t try_read(FileFd, MutableBytes, uint64_t) override { return -ENOSYS; }
   int64_t try_send(SocketFd, const iovec*, int, bool) override { return -ENOSYS; }
   int64_t try_sendfile(SocketFd, FileFd, uint64_t, size_t) override { return -ENOSYS; }
   void poll_writable(SocketFd, Op&) override { FAIL(); }
