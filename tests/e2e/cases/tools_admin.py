@@ -107,3 +107,55 @@ def producers(context):
     said = tool(broker, "kafka-transactions", "describe-producers", "--topic", name, "--partition", 0)
     (row,) = [line.split() for line in said.splitlines()[1:]]
     expect_equal((row[1], row[3], row[5]), ("0", "19", "None"), said)
+
+
+@case()
+def leader_election(context):
+    broker, name = context.shared(), context.topic("led")
+    create(broker, name, 2)
+    for kind in ("preferred", "unclean"):
+        said = tool(broker, "kafka-leader-election", "--election-type", kind, "--topic", name, "--partition", 1)
+        expect(f"Valid replica already elected for partitions {name}-1" in said, said)
+        tool(broker, "kafka-leader-election", "--election-type", kind, "--all-topic-partitions")
+    refused(broker, "kafka-leader-election", "--election-type", "preferred", "--topic", name, "--partition", 2,
+            error="UnknownTopicOrPartition")
+
+
+@case()
+def reassign_partitions(context):
+    """The assignment as it is can be listed, proposed, carried out and verified; another broker is refused."""
+    broker, name = context.shared(), context.topic("assigned")
+    create(broker, name, 2)
+    folder = context.folder("assigned")
+
+    def run(*arguments):
+        return tool(broker, "kafka-reassign-partitions", *arguments)
+
+    def plan(replicas):
+        path = folder / f"plan-{len(replicas)}-{replicas[0]}.json"
+        path.write_text(json.dumps({"version": 1, "partitions": [
+            {"topic": name, "partition": index, "replicas": replicas} for index in range(2)]}))
+        return "--reassignment-json-file", path
+
+    expect("No partition reassignments found." in run("--list"), "a reassignment is listed")
+    topics = folder / "topics.json"
+    topics.write_text(json.dumps({"version": 1, "topics": [{"topic": name}]}))
+    said = run("--generate", "--topics-to-move-json-file", topics, "--broker-list", "1")
+    expect_equal(said.count('"replicas":[1]'), 4, "current and proposed assignment")
+    expect("Successfully started partition reassignments" in run("--execute", *plan([1])), "not carried out")
+    said = run("--verify", *plan([1]))
+    expect_equal(said.count("is completed."), 2, said)
+    refused(broker, "kafka-reassign-partitions", "--execute", *plan([2]), error="Unknown broker id 2")
+    run("--cancel", *plan([1]))
+
+
+@case()
+def upgrade_of_features(context):
+    broker = context.shared()
+    said = tool(broker, "kafka-features", "upgrade", "--feature", "metadata.version=33", "--dry-run")
+    expect("metadata.version can be upgraded to 33." in said, said)
+    tool(broker, "kafka-features", "upgrade", "--feature", "metadata.version=33")
+    refused(broker, "kafka-features", "upgrade", "--feature", "metadata.version=34", error="metadata.version")
+    refused(broker, "kafka-features", "downgrade", "--feature", "metadata.version=32", error="metadata.version")
+    refused(broker, "kafka-features", "downgrade", "--feature", "metadata.version=32", "--unsafe",
+            error="metadata.version")
