@@ -15,6 +15,7 @@ class Connection:
         self.client_id = client_id
         self._correlation = itertools.count(100)
         self._expected = []
+        self.answered = set()  # (API, version) of every answer so far
 
     def __enter__(self):
         return self
@@ -45,6 +46,7 @@ class Connection:
         got, body = kafka_codec.decode_response(api, version, wire.receive(self.socket))
         if got != correlation:
             raise AssertionError(f"{api}: correlation id {got} instead of {correlation}")
+        self.answered.add((api, version))
         return body
 
     def call(self, api, version, values, fit=False):

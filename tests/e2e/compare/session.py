@@ -21,6 +21,7 @@ class Session:
         self.broker, self.now = broker, now
         self.steps = []  # (label, api or None, version, answer)
         self.topic_names = {}
+        self.answered = set()  # (API, version), when the session is closed
         self._connections = []
         self.main = self.connect()
 
@@ -72,6 +73,7 @@ class Session:
             connection.sendall(frame)
             try:
                 _, answer = kafka_codec.decode_response(api, version, wire.receive(connection))
+                self.answered.add((api, version))
             except ConnectionError:
                 answer = CLOSED
         self.record(label, api, version, answer)
@@ -113,6 +115,7 @@ class Session:
 
     def close(self):
         for connection in self._connections:
+            self.answered |= connection.answered
             connection.close()
 
 

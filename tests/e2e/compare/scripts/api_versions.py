@@ -1,7 +1,8 @@
 """ApiVersions in every version: the ranges of the APIs both brokers have, errors, features' shape."""
 
-# What the first slice of Pelton serves; further APIs join this list with their handlers.
-_SERVED = [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 22, 23, 32, 37, 60, 75]
+# What Pelton serves; further APIs join this list with their handlers.
+_SERVED = [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 27, 32, 33, 35, 37, 42, 43, 44, 45, 46,
+           47, 55, 57, 60, 61, 74, 75]
 
 
 def run(s):
