@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include <sys/resource.h>
-
+#include "broker/descriptors.h"
 #include "broker/fetch/fetch_session.h"
 #include "broker/group/group_shard.h"
+#include "broker/net/connection_limits.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "broker/produce/produce_shard.h"
@@ -14,14 +14,6 @@ namespace pelton::broker {
 namespace {
 
 constexpr size_t kMaxSessionPartitions = 200'000;
-
-// Half of the descriptors the process may have go to segment files, the other half to sockets.
-size_t segment_descriptors(int shards) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1'024;
-  size_t most = std::min<size_t>(limit.rlim_cur, 1'000'000) / 2;
-  return std::max<size_t>(most / static_cast<size_t>(shards), 16);
-}
 
 }  // namespace
 
@@ -50,6 +42,7 @@ void BrokerShard::use_catalog(std::shared_ptr<const CatalogSnapshot> newest) {
   bool same = catalog != nullptr && catalog->broker_config() == newest->broker_config();
   if (!same) config_ = *newest->broker_config();
   catalog = std::move(newest);
+  if (!same && connection_limits != nullptr) connection_limits->use_config();
 }
 
 }  // namespace pelton::broker

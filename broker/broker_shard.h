@@ -13,6 +13,7 @@
 #include "broker/catalog/snapshot.h"
 #include "broker/config/broker_config.h"
 #include "broker/metrics/request_metrics.h"
+#include "broker/net/close_reason.h"
 #include "reactor/shard.h"
 #include "storage/log_dir.h"
 #include "storage/shard_storage.h"
@@ -31,6 +32,7 @@ class CatalogWriter;     // catalog/writer.h
 class FetchSessions;     // fetch_session.h
 class PartitionSet;      // partition_set.h
 class ProduceShard;      // produce/produce_shard.h
+class ConnectionLimits;  // net/connection_limits.h
 class ConnectionSet;     // net/connection_set.h
 namespace group {
 class GroupShard;        // group/group_shard.h
@@ -44,6 +46,7 @@ struct ShardCounters {
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
   uint64_t bytes_from_files = 0;
+  CloseCounts connections_closed{};           // those that never became one too
 };
 
 struct BrokerShard {
@@ -62,9 +65,12 @@ struct BrokerShard {
   std::unique_ptr<ConnectionSet> connections;
   CatalogWriter* catalog_writer = nullptr;            // on kCatalogShard only
   storage::LogStartCheckpoint* log_starts = nullptr;  // on kCatalogShard only
+  ConnectionLimits* connection_limits = nullptr;      // on kCatalogShard only
   HelperThreads* helpers = nullptr;         // of the process; may be called from any shard
   ShardCounters counters;
   RequestMetrics request_metrics;
+  uint64_t requests_in_flight = 0;          // of its connections: begun, and their answers have not left
+  uint64_t unsent_bytes = 0;                // in memory, of answers that have not left
   // The only thing that other shards read: for choosing where a connection goes.
   std::atomic<size_t> open_connections{0};
   bool stopping = false;                    // waits end with what there is

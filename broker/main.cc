@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "broker/config/load_config.h"
+#include "broker/descriptors.h"
 #include "broker/server.h"
 #include "broker/service/liveness.h"
 #include "broker/service/supervision.h"
@@ -156,6 +157,20 @@ Result<bool, std::string> prepare_listeners(BrokerConfig& config) {
   return waited;
 }
 
+// Looks host names of max.connections.per.ip.overrides up.
+Result<void, std::string> prepare_address_limits(BrokerConfig& config) {
+  AddressLimits looked_up;
+  for (const auto& [host, count] : config.connection_limits.of_addresses) {
+    auto address = posix::look_up(host);
+    if (!address)
+      return std::unexpected(fmt::format("max.connections.per.ip.overrides: no address of {} is known: {}", host,
+                                         address.error()));
+    looked_up[*address] = count;
+  }
+  config.connection_limits.of_addresses = std::move(looked_up);
+  return {};
+}
+
 // A port for metrics that nobody asked for may be another broker's: then this one has none. `patience`: how long
 // it may be one's own, of before a kill.
 Result<void, std::string> listen_metrics(const BrokerConfig& config, std::chrono::seconds patience,
@@ -184,6 +199,7 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   log_start(level_of(config.log_level));
   for (const std::string& notice : notices) log_warn("{}", notice);
 
+  raise_descriptor_limit();
   if (config.shards <= 0) config.shards = usable_cores();
   auto fail = [](const std::string& why) {
     log_error("{}", why);
@@ -192,6 +208,7 @@ int serve(BrokerConfig config, const std::vector<std::string>& notices) {
   };
   auto waited = prepare_listeners(config);
   if (!waited) return fail(waited.error());
+  if (auto prepared = prepare_address_limits(config); !prepared) return fail(prepared.error());
   auto ios = make_ios(config.shards);
   if (!ios) return fail(ios.error());
   std::vector<Io*> io_pointers;

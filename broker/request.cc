@@ -2,6 +2,7 @@
 
 #include "broker/broker_shard.h"
 #include "broker/net/connection.h"
+#include "broker/net/connection_set.h"
 
 namespace pelton::broker {
 namespace {
@@ -35,7 +36,10 @@ void Request::begin(Connection& connection, FrameHold hold, MutableBytes frame,
   close_reason_ = nullptr;
   on_client_gone_ = nullptr;
   state = nullptr;
-  arena_.reset(proto::Arena::limit_for(frame.size()) + 2 * kCopiedFrame);
+  size_t decode_limit = proto::Arena::limit_for(frame.size());
+  size_t left = here_->connections->memory().left();
+  little_memory_ = left < decode_limit;
+  arena_.reset(std::min(left, decode_limit) + 2 * kCopiedFrame);
   std::string_view client = head.client_id.value_or(std::string_view());
   size_t body_at = static_cast<size_t>(head.body.data() - frame.data());
   if (frame.size() <= kCopiedFrame) {
@@ -59,15 +63,35 @@ void Request::end() {
   for (StateEnd* each = state_ends_; each != nullptr; each = each->next) each->destroy(each->first, each->count);
   state_ends_ = nullptr;
   hold_.reset();
+  here_->connections->memory().charge(charged_, 0);
   connection_ = nullptr;
   state_ = State::kFree;
 }
 
 void Request::respond_nothing() { finish(); }
 
-void Request::close_connection(const char* why) {
+void Request::close_connection(const char* why, CloseReason reason) {
   close_reason_ = why;
+  close_category_ = reason;
   finish();
+}
+
+bool Request::decoded(proto::DecodeError error) {
+  arena_.set_limit(kStateLimit);
+  charge();  // now, as it may go to another shard next and stay there
+  if (error == proto::DecodeError::kNone) return true;
+  if (error == proto::DecodeError::kTooLarge && little_memory_) {
+    close_connection("a request larger than the memory that is left for requests", CloseReason::kMemory);
+  } else {
+    close_connection("malformed request");
+  }
+  return false;
+}
+
+void Request::charge() {
+  if (away_) return;
+  size_t bytes = sizeof(Request) + arena_.reserved() + (home_with_answer_ ? reply_.bytes().size() : 0);
+  here_->connections->memory().charge(charged_, bytes);
 }
 
 void Request::works_on(ShardId shard) { connection_->note_target(shard); }
@@ -77,6 +101,7 @@ void Request::uses_session(int32_t session_id) { connection_->note_session(sessi
 void Request::hop(ShardId to, Continue next) {
   CHECK(state_ == State::kRunning && next_ == nullptr);
   next_ = next;
+  if (here_->shard.id() == home_ && to != home_) away_ = true;
   ++here_->counters.requests_hopped;
   here_->shard.send(to, message_);
 }
@@ -97,6 +122,7 @@ void Request::on_sent(SendEnd end) { connection_->on_sent(*this, end); }
 
 void Request::arrived(Shard& shard) {
   here_ = &shard.context<BrokerShard>();
+  if (shard.id() == home_) away_ = false;
   if (state_ == State::kAnswered) {
     home_with_answer_ = true;
     return connection_->on_answered(*this);

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "broker/metrics/request_metrics.h"
+#include "broker/net/close_reason.h"
 #include "broker/net/frame_hold.h"
 #include "broker/reply.h"
 #include "proto/api.h"
@@ -68,10 +69,7 @@ class Request : public ListHook<InFlightTag> {
     T* message = arena_.make<T>();
     proto::WireReader in(body_, arena_);
     message->decode(in, version_);
-    arena_.set_limit(kStateLimit);
-    if (in.ok()) return message;
-    close_connection("malformed request");
-    return nullptr;
+    return decoded(in.error()) ? message : nullptr;
   }
 
   // State of the handler that must outlive the call; destroyed with the request, on its home shard.
@@ -114,7 +112,7 @@ class Request : public ListHook<InFlightTag> {
   void respond_nothing();
   // The client broke the protocol: answers before it still leave, then the connection ends. `why` is a
   // literal, logged at a limited rate.
-  void close_connection(const char* why);
+  void close_connection(const char* why, CloseReason reason = CloseReason::kBadRequest);
 
   // The request's work lies on one shard (kNoShard: on several), so a connection whose requests all go to
   // one other shard can move there. Call on the home shard.
@@ -151,6 +149,9 @@ class Request : public ListHook<InFlightTag> {
     if (on_client_gone_ != nullptr) on_client_gone_(gone_owner_);
   }
   const char* close_reason() const { return close_reason_; }
+  CloseReason close_category() const { return close_category_; }
+  // Charges its shard's memory with what it takes now; does nothing while the request is away.
+  void charge();
   SendReply& sending() { return sending_; }
   RequestTimes& times() { return times_; }
 
@@ -174,6 +175,7 @@ class Request : public ListHook<InFlightTag> {
     state_ends_ = end;
   }
 
+  bool decoded(proto::DecodeError error);
   void finish();
   void arrived(Shard& here);  // message delivery: runs next_ or goes home
   void on_sent(SendEnd end);
@@ -195,6 +197,11 @@ class Request : public ListHook<InFlightTag> {
   SendReply sending_;
   RequestTimes times_;
   const char* close_reason_ = nullptr;
+  CloseReason close_category_ = CloseReason::kBadRequest;
+  // Home alone:
+  size_t charged_ = 0;
+  bool away_ = false;            // another shard holds it
+  bool little_memory_ = false;   // its decoding may take less than its size would allow
   void* gone_owner_ = nullptr;
   OnClientGone on_client_gone_ = nullptr;
   StateEnd* state_ends_ = nullptr;

@@ -5,10 +5,12 @@
 #include "broker/background.h"
 #include "broker/catalog/metadata_log.h"
 #include "broker/catalog/writer.h"
+#include "broker/descriptors.h"
 #include "broker/fetch/fetch_session.h"
 #include "broker/group/group_shard.h"
 #include "broker/helper_context.h"
 #include "broker/metrics/http_listener.h"
+#include "broker/net/connection_limits.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "reactor/base/log.h"
@@ -65,6 +67,11 @@ Result<void, std::string> Server::start_up(const Options& options) {
   if (auto loaded = load_partitions(options); !loaded) return loaded;
   log_dir_->all_loaded();
   catalog_writer_->start();
+
+  connection_limits_ = std::make_unique<ConnectionLimits>(
+      *broker_shards_[kCatalogShard], broker_shards_.size(), connection_descriptors(),
+      waiting_descriptors(static_cast<size_t>(config_.socket_listen_backlog)));
+  broker_shards_[kCatalogShard]->connection_limits = connection_limits_.get();
 
   for (auto& here : broker_shards_)
     background_.push_back(std::make_unique<Background>(*here, backgrounds_));

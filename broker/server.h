@@ -63,6 +63,7 @@ class Server {
   std::unique_ptr<HelperThreads> helpers_;
   std::unique_ptr<storage::LogStartCheckpoint> log_starts_;
   std::unique_ptr<CatalogWriter> catalog_writer_;
+  std::unique_ptr<ConnectionLimits> connection_limits_;  // on the catalog's shard
   std::vector<std::unique_ptr<Background>> background_;
   std::vector<Background*> backgrounds_;  // by shard id, for the rounds they do together
   std::unique_ptr<HttpListener> metrics_;  // on the catalog's shard

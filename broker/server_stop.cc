@@ -4,6 +4,7 @@
 #include "broker/checkpoints.h"
 #include "broker/group/group_shard.h"
 #include "broker/metrics/http_listener.h"
+#include "broker/net/connection_limits.h"
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "broker/server.h"
@@ -56,6 +57,7 @@ void ServerStop::OneShard::enter(Shard& shard) {
     case Phase::kDrain:
       here.stopping = true;
       if (here.shard.id() == kCatalogShard && all.server_.metrics_) all.server_.metrics_->stop();
+      if (here.connection_limits != nullptr) here.connection_limits->stop();
       here.helpers->stop();
       here.connections->stop_accepting();
       here.groups->stop();

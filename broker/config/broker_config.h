@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broker/config/config_layers.h"
+#include "broker/config/connection_limits_config.h"
 #include "reactor/io.h"
 #include "storage/log_config.h"
 
@@ -62,7 +63,12 @@ struct BrokerConfig {
   int32_t socket_listen_backlog = 1'024;
   int64_t queued_max_request_bytes = 0;         // per broker; 0 = a share of the machine's memory
   int32_t max_in_flight_per_connection = 64;    // pelton.max.in.flight.requests.per.connection
+  int32_t max_unsent_bytes_per_connection = 1'048'576;  // pelton.max.unsent.bytes.per.connection
   int32_t connections_max_idle_ms = 600'000;
+  int32_t connection_setup_timeout_ms = 10'000;  // pelton.connection.setup.timeout.ms; 0 = none
+  int32_t request_receive_timeout_ms = 30'000;   // pelton.request.receive.timeout.ms; 0 = none
+  ConnectionLimitsConfig connection_limits;
+  std::string inter_broker_listener = "PLAINTEXT";  // not held to max.connections when there are others
   int32_t fetch_max_bytes = 57'671'680;
   int32_t max_fetch_sessions = 1'000;           // max.incremental.fetch.session.cache.slots
   int32_t request_partition_limit = 2'000;      // max.request.partition.size.limit

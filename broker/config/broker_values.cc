@@ -79,6 +79,9 @@ class Checker {
       fail("max.connections.per.ip", "max.connections.per.ip=0 without max.connections.per.ip.overrides "
                                      "would let nobody in");
     }
+    if (auto limits = parse_address_limits(text("max.connections.per.ip.overrides")); !limits) {
+      fail("max.connections.per.ip.overrides", "max.connections.per.ip.overrides: " + limits.error());
+    }
     check_cleaner();
     return std::move(problems_);
   }
@@ -159,6 +162,17 @@ void set_values(const BrokerValues& values, BrokerConfig& config) {
     if (name == "log.flush.scheduler.interval.ms") spellings = spellings_of("log.flush.interval.ms");
     auto strongest = std::ranges::find_if(spellings, [&](auto one) { return values.contains(one); });
     if (strongest == spellings.end() || *strongest == name) key->set(config, value);
+  }
+}
+
+void set_listener_limits(BrokerConfig& config) {
+  ConnectionLimitsConfig& limits = config.connection_limits;
+  limits.of_listeners.clear();
+  for (const auto* group : {&config.listeners, &config.controller_listeners}) {
+    for (const ListenerConfig& listener : *group) {
+      if (!has_listener_limits(config.layers, listener.name)) continue;
+      limits.of_listeners[listener.name] = listener_limits(config.layers, listener.name, limits.all);
+    }
   }
 }
 

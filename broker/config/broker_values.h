@@ -17,6 +17,9 @@ using BrokerValues = std::map<std::string_view, ConfigValue>;
 // Sets what the values say. Of several spellings of one setting the strongest counts.
 void set_values(const BrokerValues& values, BrokerConfig& config);
 
+// Sets what the layers say for single listeners; after set_values, and when the listeners are known.
+void set_listener_limits(BrokerConfig& config);
+
 struct KeyProblem {
   std::string_view key;  // to blame: one that has a value
   std::string why;       // names key and value

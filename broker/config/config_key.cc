@@ -61,7 +61,6 @@ std::string_view idle_documentation(KeyUse use) {
     case KeyUse::kCompaction: return "Does nothing here: nothing is compacted yet.";
     case KeyUse::kMetrics: return "Does nothing here: there are no metrics of Java's kind.";
     case KeyUse::kQuotas: return "Does nothing here: there are no quotas yet.";
-    case KeyUse::kLimits: return "Does nothing here: connections are not limited yet.";
     case KeyUse::kPlugins: return "Does nothing here: Java classes cannot be loaded.";
     case KeyUse::kOther: return "Does nothing here.";
   }

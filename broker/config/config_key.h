@@ -26,7 +26,6 @@ enum class KeyUse : uint8_t {
   kCompaction,
   kMetrics,
   kQuotas,
-  kLimits,
   kPlugins,
   kOther,
 };

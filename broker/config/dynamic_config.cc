@@ -16,6 +16,19 @@ std::string shown(const BrokerKey& key, std::string_view name, std::string_view 
   return fmt::format("{}={}", name, key.sensitive() ? kHidden : text);
 }
 
+// Names would have to be looked up, and shards do not wait.
+Outcome check_addresses(std::string_view text) {
+  auto limits = parse_address_limits(text);
+  if (!limits) return {};  // told with the rules between keys
+  for (const auto& [host, count] : *limits) {
+    if (is_numeric_address(host)) continue;
+    return fail(fmt::format("max.connections.per.ip.overrides: {} is no address, and names are looked up only "
+                            "when the broker starts",
+                            host));
+  }
+  return {};
+}
+
 // One key by itself.
 Outcome check_one(std::string_view name, std::string_view text, bool per_broker) {
   std::string_view base = without_listener(name);
@@ -34,6 +47,12 @@ Outcome check_one(std::string_view name, std::string_view text, bool per_broker)
   }
   if (auto value = parse_value(key->rule, text); !value) {
     return fail(fmt::format("{}: {}", shown(*key, name, text), value.error()));
+  }
+  if (base == "max.connections.per.ip.overrides") {
+    if (auto done = check_addresses(text); !done) return done;
+  }
+  if (base != name && is_listener_limit_key(base) && parse_value(key->rule, text)->number == 0) {
+    return fail(fmt::format("{}={}: must be at least 1", name, text));
   }
   bool for_one = key->mode == UpdateMode::kPerBroker || base != name;
   if (!per_broker && for_one) {
@@ -84,6 +103,7 @@ BrokerConfig with_dynamic(const BrokerConfig& from_files, const ConfigTexts& def
   BrokerValues values;
   parse_into(dynamic, values);
   set_values(values, config);
+  set_listener_limits(config);
   return config;
 }
 

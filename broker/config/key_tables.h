@@ -57,6 +57,14 @@ void log_number(BrokerConfig& config, const ConfigValue& value) {
   config.log_defaults.*Member = static_cast<Number>(value.number);
 }
 template <auto Member>
+void limit(BrokerConfig& config, const ConfigValue& value) {
+  config.connection_limits.*Member = static_cast<int32_t>(value.number);
+}
+template <auto Part, auto Member>
+void limit(BrokerConfig& config, const ConfigValue& value) {
+  config.connection_limits.*Part.*Member = static_cast<int32_t>(value.number);
+}
+template <auto Member>
 void flag(BrokerConfig& config, const ConfigValue& value) {
   config.*Member = value.flag;
 }

@@ -1,10 +1,21 @@
 // Broker keys: listeners, connections and requests.
+#include <cctype>
+
 #include "broker/config/key_tables.h"
 
 namespace pelton::broker {
 namespace {
 
 using namespace key_words;
+
+void address_limits(BrokerConfig& config, const ConfigValue& value) {
+  if (auto limits = parse_address_limits(value.text)) config.connection_limits.of_addresses = std::move(*limits);
+}
+template <auto Member>
+void upper_text(BrokerConfig& config, const ConfigValue& value) {
+  config.*Member = value.text;
+  for (char& c : config.*Member) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+}
 
 constexpr BrokerKey kKeys[] = {
     acts("advertised.listeners", not_empty(kList), kNull, kHigh, kReadOnly,
@@ -18,16 +29,29 @@ constexpr BrokerKey kKeys[] = {
          "Most bytes of one Fetch answer.",
          number<&B::fetch_max_bytes>),
     idle(kOther, "fetch.purgatory.purge.interval.requests", any(kInt), "1000", kMedium, kReadOnly),
-    idle(kQuorum, "inter.broker.listener.name", any(kString), kNull, kMedium, kReadOnly),
+    acts("inter.broker.listener.name", any(kString), kNull, kMedium, kReadOnly,
+         "The listener that max.connections and max.connection.creation.rate of the broker do not hold back "
+         "when there are several; not set: PLAINTEXT.",
+         upper_text<&B::inter_broker_listener>),
     acts("listener.security.protocol.map", any(kString),
          "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", kLow, kReadOnly,
          "Security protocol of each listener name."),
     acts("listeners", not_empty(kList), "PLAINTEXT://:9092", kHigh, kReadOnly,
          "Where clients connect: NAME://host:port, separated by commas; an empty host is every address."),
-    idle(kLimits, "max.connection.creation.rate", at_least(kInt, 0), "2147483647", kMedium, kClusterWide),
-    idle(kLimits, "max.connections", at_least(kInt, 0), "2147483647", kMedium, kClusterWide),
-    idle(kLimits, "max.connections.per.ip", at_least(kInt, 0), "2147483647", kMedium, kClusterWide),
-    idle(kLimits, "max.connections.per.ip.overrides", any(kString), "", kMedium, kClusterWide),
+    acts("max.connection.creation.rate", at_least(kInt, 0), "2147483647", kMedium, kClusterWide,
+         "New connections a second, on the average of the quota windows; others wait. Of one listener too: "
+         "listener.name.<listener>.max.connection.creation.rate.",
+         limit<&ConnectionLimitsConfig::all, &ListenerLimits::creation_rate>),
+    acts("max.connections", at_least(kInt, 0), "2147483647", kMedium, kClusterWide,
+         "Most connections, as far as the process's descriptors reach; others wait. Of one listener too: "
+         "listener.name.<listener>.max.connections.",
+         limit<&ConnectionLimitsConfig::all, &ListenerLimits::max_connections>),
+    acts("max.connections.per.ip", at_least(kInt, 0), "2147483647", kMedium, kClusterWide,
+         "Most connections from one address; others are closed.",
+         limit<&ConnectionLimitsConfig::max_per_address>),
+    acts("max.connections.per.ip.overrides", any(kString), "", kMedium, kClusterWide,
+         "Addresses with their own max.connections.per.ip: address:count, separated by commas.",
+         address_limits),
     acts("max.incremental.fetch.session.cache.slots", at_least(kInt, 0), "1000", kMedium, kReadOnly,
          "Most incremental fetch sessions.",
          number<&B::max_fetch_sessions>),

@@ -18,8 +18,12 @@ constexpr BrokerKey kKeys[] = {
     idle(kMetrics, "metrics.num.samples", at_least(kInt, 1), "2", kLow, kReadOnly),
     idle(kMetrics, "metrics.recording.level", any(kString), "INFO", kLow, kReadOnly),
     idle(kMetrics, "metrics.sample.window.ms", at_least(kLong, 1), "30000", kLow, kReadOnly),
-    idle(kQuotas, "quota.window.num", at_least(kInt, 1), "11", kLow, kReadOnly),
-    idle(kQuotas, "quota.window.size.seconds", at_least(kInt, 1), "1", kLow, kReadOnly),
+    acts("quota.window.num", at_least(kInt, 1), "11", kLow, kReadOnly,
+         "Windows over which a rate is counted.",
+         limit<&ConnectionLimitsConfig::window_num>),
+    acts("quota.window.size.seconds", at_least(kInt, 1), "1", kLow, kReadOnly,
+         "Length of a window over which a rate is counted.",
+         limit<&ConnectionLimitsConfig::window_seconds>),
     idle(kMetrics, "telemetry.max.bytes", at_least(kInt, 1), "1048576", kLow, kReadOnly),
 };
 

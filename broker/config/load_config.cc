@@ -26,6 +26,7 @@ class Loader {
     set_values(values_, config_);
     set_node_id();
     set_listeners();
+    set_listener_limits(config_);
     set_metrics_listener();
     set_log_dir();
     check_single_node();
@@ -97,7 +98,7 @@ class Loader {
     if (!key->acts()) idle_[key->use].push_back(setting.key);
     if (key->name == setting.key) {
       values_.emplace(key->name, std::move(*value));
-    } else if (key->acts()) {
+    } else if (key->acts() && !is_listener_limit_key(key->name)) {
       notices_.push_back(fmt::format("{}: {}: one listener cannot have its own {} here; the key is ignored",
                                      setting.place, setting.key, key->name));
     }

@@ -1,5 +1,6 @@
 #include "broker/metrics/metrics_page.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -42,11 +43,40 @@ void write_requests(MetricText& out, Shards shards) {
                  metrics.stages[stage]);
 }
 
+// Limits of connections are the whole broker's.
+void write_listeners(MetricText& out, Shards shards) {
+  auto per_listener = [&](auto&& value) {
+    for (const ShardSample* shard : shards)
+      for (const auto& each : shard->listeners) out.sample({{"listener", each.name}}, value(each));
+  };
+  uint64_t most = 0, waited = 0;
+  for (const ShardSample* shard : shards) {
+    most = std::max(most, shard->connections_most);
+    waited += shard->connections_waited;
+  }
+  out.gauge("pelton_connections_limit", "The most connections of clients: max.connections, or what descriptors allow.");
+  out.sample({}, most);
+  out.gauge("pelton_listener_connections", "Connections of a listener, those that are just coming or going too.");
+  per_listener([](const auto& each) { return each.connections; });
+  out.gauge("pelton_listener_connections_limit", "The most that pelton_listener_connections may be.");
+  per_listener([](const auto& each) { return each.limit; });
+  out.gauge("pelton_listener_connections_waiting", "Accepted connections that wait to be let in.");
+  per_listener([](const auto& each) { return each.waiting; });
+  out.counter("pelton_connections_waited_total", "Connections that had to wait for a place or for their time.");
+  out.sample({}, waited);
+}
+
 void write_network(MetricText& out, Shards shards) {
   out.gauge("kafka_connections", "Open connections of clients.");
   per_shard(out, shards, [](const ShardSample& s) { return s.open_connections; });
   out.counter("kafka_connections_accepted_total", "Connections accepted.");
   per_shard(out, shards, [](const ShardSample& s) { return s.counters.connections_accepted; });
+  write_listeners(out, shards);
+  out.counter("pelton_connections_closed_total", "Connections that ended, and those that were refused, by reason.");
+  for (const ShardSample* shard : shards)
+    for (size_t reason = 0; reason < kCloseReasons; ++reason)
+      out.sample({{"shard", fmt::format_int(shard->shard).c_str()}, {"reason", name(static_cast<CloseReason>(reason))}},
+                 shard->counters.connections_closed[reason]);
   out.counter("pelton_connections_moved_total", "Connections that moved to the shard their requests go to.");
   per_shard(out, shards, [](const ShardSample& s) { return s.counters.connections_moved_here; });
   out.counter("kafka_network_in_bytes_total", "Bytes of requests.");
@@ -55,6 +85,14 @@ void write_network(MetricText& out, Shards shards) {
   per_shard(out, shards, [](const ShardSample& s) { return s.counters.bytes_out; });
   out.counter("pelton_network_out_file_bytes_total", "Those of them that came from segment files.");
   per_shard(out, shards, [](const ShardSample& s) { return s.counters.bytes_from_files; });
+  out.gauge("pelton_requests_in_flight", "Requests under way: begun, and their answers have not left.");
+  per_shard(out, shards, [](const ShardSample& s) { return s.requests_in_flight; });
+  out.gauge("pelton_unsent_answer_bytes", "Memory of answers that their clients have not read.");
+  per_shard(out, shards, [](const ShardSample& s) { return s.unsent_bytes; });
+  out.gauge("pelton_request_memory_bytes", "Memory of decoded requests, what they wait with, and their answers.");
+  per_shard(out, shards, [](const ShardSample& s) { return s.request_memory_used; });
+  out.gauge("pelton_request_memory_limit_bytes", "From this on only small requests are begun, one a connection.");
+  per_shard(out, shards, [](const ShardSample& s) { return s.request_memory_limit; });
   out.gauge("pelton_buffer_bytes", "Memory in use for large requests and for data read to be sent.");
   per_shard(out, shards, [](const ShardSample& s) { return s.buffer_bytes_used; });
   out.gauge("pelton_buffer_limit_bytes", "The most that pelton_buffer_bytes may be.");

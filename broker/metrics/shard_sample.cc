@@ -24,6 +24,15 @@ void ShardSampler::begin(BrokerShard& here) {
   sample_.stalled_turns = loop.stalled_turns;
   sample_.longest_turn_ns = loop.longest_turn_ns;
   sample_.open_connections = here.connections->open_connections();
+  sample_.requests_in_flight = here.requests_in_flight;
+  sample_.unsent_bytes = here.unsent_bytes;
+  sample_.request_memory_used = here.connections->memory().used_bytes();
+  sample_.request_memory_limit = here.connections->memory().limit_bytes();
+  if (here.connection_limits != nullptr) {
+    sample_.listeners = here.connection_limits->listener_counts();
+    sample_.connections_most = here.connection_limits->most();
+    sample_.connections_waited = here.connection_limits->waited();
+  }
   sample_.buffer_bytes_used = here.connections->buffers().used_bytes();
   sample_.buffer_bytes_limit = here.connections->buffers().limit_bytes();
   sample_.fetch_sessions = here.sessions->size();

@@ -14,6 +14,7 @@
 
 #include "broker/broker_shard.h"
 #include "broker/metrics/request_metrics.h"
+#include "broker/net/connection_limits.h"
 #include "reactor/base/uuid.h"
 
 namespace pelton::broker {
@@ -44,6 +45,14 @@ struct ShardSample {
   uint64_t stalled_turns = 0;
   uint64_t longest_turn_ns = 0;
   uint64_t open_connections = 0;
+  uint64_t requests_in_flight = 0;
+  uint64_t unsent_bytes = 0;
+  uint64_t request_memory_used = 0;
+  uint64_t request_memory_limit = 0;
+  // Of all shards; told by the one that counts them.
+  std::vector<ConnectionLimits::ListenerCount> listeners;
+  uint64_t connections_most = 0;
+  uint64_t connections_waited = 0;
   uint64_t buffer_bytes_used = 0;
   uint64_t buffer_bytes_limit = 0;
   uint64_t fetch_sessions = 0;

@@ -1,6 +1,7 @@
 #include "broker/net/connection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "broker/broker_shard.h"
 #include "broker/dispatch.h"
@@ -10,8 +11,8 @@
 namespace pelton::broker {
 namespace {
 
-// Answers that wait for a slow reader: past this its requests are not read.
-constexpr size_t kMaxSendingBytes = 1024 * 1024;
+// A request that is so much further when its deadline comes gets another one.
+constexpr uint64_t kProgressBytes = 1024 * 1024;
 // A client that sends requests and does not read answers holds at most this many.
 constexpr int kMaxSending = 64;
 // Requests in a row for one other shard, before the connection moves to it.
@@ -23,17 +24,22 @@ uint64_t ns(int32_t ms) { return static_cast<uint64_t>(ms) * 1'000'000; }
 
 }  // namespace
 
-Connection::Connection(ConnectionSet& set, BrokerShard& here, SocketFd socket, ConnectionInfo info)
+Connection::Connection(ConnectionSet& set, BrokerShard& here, SocketFd socket, ConnectionInfo info,
+                       Admission& admission, bool is_new)
     : set_(set),
       here_(here),
       info_(std::move(info)),
       socket_(socket),
+      admission_(admission),
       reader_(here.shard.io(), socket, set.receive_pool(), *this,
               static_cast<uint32_t>(here.config.socket_request_max_bytes)),
       sender_(here.shard.loop(), socket, set.send_options()),
       flush_(TurnEnd::bind<&Connection::flush>(this, kPhaseSend)),
       end_(Completion::bind<&Connection::on_end>(this)),
-      idle_timer_(Timer::bind<&Connection::on_idle_timer>(this)) {}
+      idle_timer_(Timer::bind<&Connection::on_idle_timer>(this)),
+      deadline_(Timer::bind<&Connection::on_deadline>(this)),
+      memory_waiter_(Completion::bind<&Connection::on_memory>(this)),
+      has_request_(!is_new) {}
 
 Connection::~Connection() { CHECK(in_flight_.empty() && sending_.empty() && reader_.idle()); }
 
@@ -42,6 +48,7 @@ void Connection::start() {
   if (here_.config.connections_max_idle_ms > 0)
     here_.shard.loop().timers().start(idle_timer_,
                                       last_active_ns_ + ns(here_.config.connections_max_idle_ms));
+  if (!has_request_) start_deadline(here_.config.connection_setup_timeout_ms);
   reader_.start();
 }
 
@@ -49,30 +56,43 @@ void Connection::start() {
 
 void Connection::on_frame(const FrameHold& hold, MutableBytes frame) {
   last_active_ns_ = here_.shard.loop().now_ns();
+  has_request_ = true;
+  if (deadline_.active()) here_.shard.loop().timers().cancel(deadline_);
   here_.counters.bytes_in += proto::kFrameSizeBytes + frame.size();
   auto head = proto::read_request_head(frame);
-  if (!head) return close("not a request of a Kafka client");
+  if (!head) return close(CloseReason::kBadRequest, "not a request of a Kafka client");
   const ApiHandler* handler = find_handler(head->api_key, info_.controller);
   bool api_versions = head->api_key == static_cast<int16_t>(proto::ApiKey::kApiVersions);
-  if (handler == nullptr) return close("a request that this broker does not know");
+  if (handler == nullptr) return close(CloseReason::kBadRequest, "a request that this broker does not know");
   // An unknown version of ApiVersions is answered (in version 0): it is how clients find out.
   if (!api_versions && (head->api_version < handler->min_version ||
                         head->api_version > handler->max_version))
-    return close("an unsupported version of a request");
+    return close(CloseReason::kBadRequest, "an unsupported version of a request");
 
   Request& request = set_.take_request();
   request.begin(*this, hold, frame, *head);
   in_flight_.push_back(request);
   ++in_flight_count_;
   ++here_.counters.requests;
+  ++here_.requests_in_flight;
   update_reading();
   Io& io = here_.shard.io();
   request.times().begun = io.now_ns();
   handler->handle(here_, request);
   request.times().returned = io.now_ns();
+  request.charge();
+}
+
+void Connection::on_part_of_frame() {
+  last_active_ns_ = here_.shard.loop().now_ns();
+  if (has_request_ && !deadline_.active()) start_deadline(here_.config.request_receive_timeout_ms);
 }
 
 void Connection::on_answered(Request& request) {
+  request.charge();
+  unsent_bytes_ += request.reply().bytes().size();
+  here_.unsent_bytes += request.reply().bytes().size();
+  if (unsent_bytes_ >= most_unsent()) reader_.pause();  // flush() looks whether it may go on
   // Answers leave in request order; only the first of the line can set it moving.
   if (&request == &in_flight_.front()) here_.shard.loop().at_turn_end(flush_);
 }
@@ -94,7 +114,7 @@ bool Connection::send(Request& request) {
   if (closed_ || cut_) return false;
   if (request.close_reason() != nullptr) {
     cut_ = true;
-    end_after_sending(request.close_reason());
+    end_after_sending(request.close_category(), request.close_reason());
     return false;
   }
   if (request.reply().empty()) return false;
@@ -107,6 +127,9 @@ bool Connection::send(Request& request) {
 }
 
 void Connection::count_and_give_back(Request& request) {
+  --here_.requests_in_flight;
+  unsent_bytes_ -= request.reply().bytes().size();
+  here_.unsent_bytes -= request.reply().bytes().size();
   uint64_t now_ns = here_.shard.io().now_ns();
   // Without an answer (acks=0, or the connection ends) nothing was sent.
   if (request.times().queued == 0) request.times().queued = now_ns;
@@ -135,19 +158,50 @@ void Connection::on_sent(Request& request, SendEnd end) {
   --sending_count_;
   count_and_give_back(request);
   if (closed_) return end_if_done();
-  if (end == SendEnd::kDiskFailed) return close("its data could not be read from the disk");
-  if (end != SendEnd::kSent) return close(nullptr);
+  if (end == SendEnd::kDiskFailed) return close(CloseReason::kDiskFailed, "its data could not be read from the disk");
+  if (end != SendEnd::kSent) return close(CloseReason::kSendFailed);
   update_reading();
   move_if_ready();
   end_if_done();
 }
 
+uint64_t Connection::most_unsent() const {
+  return static_cast<uint64_t>(here_.config.max_unsent_bytes_per_connection);
+}
+
 void Connection::update_reading() {
   if (ending_ || closed_) return;
   bool full = moving_ || in_flight_count_ >= here_.config.max_in_flight_per_connection ||
-              sending_count_ >= kMaxSending || sender_.queued_bytes() >= kMaxSendingBytes;
+              sending_count_ >= kMaxSending || sender_.queued_bytes() >= most_unsent() ||
+              unsent_bytes_ >= most_unsent();
+  // Who has nothing under way is always served: what it waits for would not free the memory.
+  if (set_.memory().is_short() && requests() > 0) {
+    full = true;
+    if (!memory_waiter_.is_linked() && !memory_waiter_.retry.pending()) set_.memory().wait(memory_waiter_);
+  }
   if (full && !reader_.paused()) reader_.pause();
   if (!full && reader_.paused()) reader_.resume();
+}
+
+void Connection::on_memory(int32_t) { update_reading(); }
+
+// ---------------------------------------------------------------- deadlines
+
+void Connection::start_deadline(int32_t ms) {
+  if (ms <= 0) return;
+  received_at_deadline_start_ = reader_.bytes_received();
+  here_.shard.loop().timers().start(deadline_, here_.shard.loop().now_ns() + ns(ms));
+}
+
+void Connection::on_deadline() {
+  if (ending_ || closed_) return;
+  bool not_its_fault = reader_.paused() || reader_.waits_for_buffer();
+  bool came_further = reader_.bytes_received() - received_at_deadline_start_ >= kProgressBytes;
+  if (not_its_fault || came_further)
+    return start_deadline(has_request_ ? here_.config.request_receive_timeout_ms
+                                       : here_.config.connection_setup_timeout_ms);
+  if (!has_request_) return close(CloseReason::kSetupTimeout);
+  close(CloseReason::kReceiveTimeout, "a request that did not come to its end in time");
 }
 
 // ---------------------------------------------------------------- moving
@@ -170,7 +224,7 @@ void Connection::move_if_ready() {
   if (!reader_.can_hand_over()) return update_reading();  // more has come already: another time
   ending_ = closed_ = moved_ = true;
   reader_.stop();
-  set_.hand_over(target_, socket_, info_, session_id_);
+  set_.hand_over(target_, socket_, info_, session_id_, admission_);
 }
 
 // ---------------------------------------------------------------- ending
@@ -178,14 +232,14 @@ void Connection::move_if_ready() {
 void Connection::on_read_end(ReadEnd end) {
   switch (end) {
     case ReadEnd::kBadFrameSize:
-      return close("a frame size outside the limits: not a Kafka client?");
+      return close(CloseReason::kBadRequest, "a frame size outside the limits: not a Kafka client?");
     case ReadEnd::kError:
-      return close(nullptr);
+      return close(CloseReason::kClient);
     case ReadEnd::kPeerFinished:
       half_closed_ = true;
       here_.shard.loop().timers().start(idle_timer_, here_.shard.loop().now_ns() + kHalfClosedNs);
       tell_client_gone();
-      return end_after_sending(nullptr);
+      return end_after_sending(CloseReason::kClient);
   }
 }
 
@@ -198,7 +252,13 @@ void Connection::log_end(const char* why) {
            passed_over == 0 ? "" : fmt::format(" ({} more like it)", passed_over));
 }
 
-void Connection::end_after_sending(const char* why) {
+void Connection::note_reason(CloseReason reason) {
+  if (!has_reason_) reason_ = reason;
+  has_reason_ = true;
+}
+
+void Connection::end_after_sending(CloseReason reason, const char* why) {
+  note_reason(reason);
   log_end(why);
   ending_ = true;
   reader_.stop();
@@ -210,10 +270,11 @@ void Connection::tell_client_gone() {
   for (Request& request : in_flight_) request.client_gone();
 }
 
-void Connection::drain() { end_after_sending(nullptr); }
+void Connection::drain() { end_after_sending(CloseReason::kStopping); }
 
-void Connection::close(const char* why) {
+void Connection::close(CloseReason reason, const char* why) {
   if (closed_) return;
+  note_reason(reason);
   log_end(why);
   closed_ = ending_ = true;
   reader_.stop();
@@ -237,20 +298,32 @@ void Connection::end_if_done() {
 }
 
 void Connection::on_end(int32_t) {
-  if (!reader_.idle()) return here_.shard.loop().post(end_);
+  memory_waiter_.unlink();
+  if (!reader_.idle() || memory_waiter_.retry.pending()) return here_.shard.loop().post(end_);
   here_.shard.loop().timers().cancel(idle_timer_);
-  if (!moved_ && !socket_closed_) here_.shard.io().close(socket_);
+  here_.shard.loop().timers().cancel(deadline_);
+  if (!moved_ && !socket_closed_) give_up_socket();
   socket_closed_ = true;
   if (in_flight_.empty()) set_.remove(*this);  // else the last answer comes by here again
 }
 
+// Its place among the connections is free from now on.
+void Connection::give_up_socket() {
+  ++here_.counters.connections_closed[static_cast<size_t>(reason_)];
+  here_.shard.io().close(socket_);
+  admission_.leave(here_.shard);
+}
+
 void Connection::on_idle_timer() {
-  if (half_closed_) return close(nullptr);
+  if (half_closed_) return close(CloseReason::kClient);
   Loop& loop = here_.shard.loop();
+  // A client that reads a large answer slowly is not idle; one that reads nothing is.
+  uint64_t sent = sender_.counters().memory_bytes + sender_.counters().sendfile_bytes;
+  if (std::exchange(sent_when_looked_, sent) != sent && sending_count_ > 0) last_active_ns_ = loop.now_ns();
   uint64_t until = last_active_ns_ + ns(here_.config.connections_max_idle_ms);
   if (until > loop.now_ns() || in_flight_count_ > 0)
     return loop.timers().start(idle_timer_, std::max(until, loop.now_ns() + ns(1'000)));
-  close(nullptr);
+  close(CloseReason::kIdle);
 }
 
 }  // namespace pelton::broker

@@ -133,6 +133,7 @@ void FrameReader::parse() {
   }
   parsing_ = false;
   if (stopped_ || start_ == filled_) drop_block();
+  if (mid_frame() && !paused_ && !stopped_) sink_.on_part_of_frame();
 }
 
 bool FrameReader::take_frame() {

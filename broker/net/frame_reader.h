@@ -29,6 +29,8 @@ class FrameSink {
   // One frame without its size field. `hold` keeps the bytes; empty = they are valid during the call
   // only (small frames are copied by the request).
   virtual void on_frame(const FrameHold& hold, MutableBytes frame) = 0;
+  // Bytes have come of a frame that is not whole yet.
+  virtual void on_part_of_frame() = 0;
   virtual void on_read_end(ReadEnd end) = 0;
 };
 
@@ -47,6 +49,8 @@ class FrameReader {
   // No receive is pending and no byte is held: another reader could go on with the socket.
   bool can_hand_over() const { return idle() && !mid_frame(); }
   bool mid_frame() const { return filled_ > start_; }
+  // It does not receive because there is no memory for what would come.
+  bool waits_for_buffer() const { return buffer_.is_linked() || buffer_.retry.pending(); }
   int last_error() const { return last_error_; }
   uint64_t bytes_received() const { return bytes_received_; }
 
@@ -64,8 +68,6 @@ class FrameReader {
   // Of the frame at start_, with its size field; as far as it is known.
   size_t frame_bytes() const;
   void drop_block();
-  bool waits_for_buffer() const { return buffer_.is_linked() || buffer_.retry.pending(); }
-
   Io& io_;
   SocketFd socket_;
   ReceivePool& pool_;

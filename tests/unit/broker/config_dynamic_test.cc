@@ -54,6 +54,45 @@ TEST(DynamicConfig, WhatIsUnsoundIsLeftOutAndTold) {
                           "dynamic configuration: num.partitions cannot be changed while the broker runs"}));
 }
 
+TEST(DynamicConfig, LimitsOfConnections) {
+  BrokerConfig files = loaded("listeners=PLAINTEXT://:9092,SECOND://:9093\n"
+                              "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT\n"
+                              "max.connections=9\nlistener.name.second.max.connections=3");
+  ConnectionLimitsConfig limits = files.connection_limits;
+  EXPECT_EQ(limits.all.max_connections, 9);
+  EXPECT_EQ(limits.of_listeners.at("SECOND").max_connections, 3);
+  EXPECT_EQ(limits.of_listeners.at("SECOND").creation_rate, INT32_MAX);
+  EXPECT_FALSE(limits.of_listeners.contains("PLAINTEXT"));
+  limits = with_dynamic(files, {{"max.connections.per.ip", "5"}, {"max.connection.creation.rate", "7"}},
+                        {{"listener.name.second.max.connections", "4"},
+                         {"max.connections.per.ip.overrides", "127.0.0.2:1, [::1]:2,localhost:8"}})
+               .connection_limits;
+  EXPECT_EQ(limits.max_per_address, 5);
+  EXPECT_EQ(limits.of_listeners.at("SECOND"), (ListenerLimits{.max_connections = 4, .creation_rate = 7}));
+  EXPECT_EQ(limits.of_addresses, (AddressLimits{{"127.0.0.1", 8}, {"127.0.0.2", 1}, {"::1", 2}}));
+  EXPECT_EQ(with_dynamic(files, {}, {}).connection_limits, files.connection_limits);
+  EXPECT_EQ(error_of(files, {{"max.connections.per.ip.overrides", "host.example:1"}}),
+            "max.connections.per.ip.overrides: host.example is no address, and names are looked up only when the "
+            "broker starts");
+  EXPECT_EQ(error_of(files, {{"max.connections.per.ip.overrides", "127.0.0.1"}}),
+            "max.connections.per.ip.overrides: \"127.0.0.1\" is not address:count");
+  EXPECT_EQ(error_of(files, {{"listener.name.second.max.connections", "0"}}),
+            "listener.name.second.max.connections=0: must be at least 1");
+  EXPECT_EQ(error_of(files, {{"listener.name.second.max.connections", "1"}}), "");
+  EXPECT_EQ(error_of(files, {{"listener.name.second.max.connections", "1"}}, false),
+            "listener.name.second.max.connections can only be changed for one broker, not for all");
+}
+
+TEST(DynamicConfig, AddressesAsSocketsShowThem) {
+  EXPECT_EQ(parse_address_limits("0:0::1:5,::ffff:10.0.0.1:6,a-host.example:0"),
+            (AddressLimits{{"10.0.0.1", 6}, {"::1", 5}, {"a-host.example", 0}}));
+  EXPECT_EQ(plain_address("::ffff:127.0.0.1"), "127.0.0.1");
+  EXPECT_EQ(plain_address("::ffff:1"), "::ffff:1");
+  for (std::string_view bad : {"1.2.3.4", "1.2.3.4:", ":5", "1.2.3.4:-1", "1.2.3.4:x", "1.2.3.4:99999999999", "a b:1",
+                               "1.2.3.4:1,"})
+    EXPECT_FALSE(parse_address_limits(bad)) << bad;
+}
+
 TEST(DynamicConfig, ChecksAChange) {
   BrokerConfig now = loaded("log.cleaner.threads=1");
   EXPECT_EQ(error_of(now, {{"log.retention.ms", "1"}, {"num.io.threads", "100"}}), "");

@@ -145,7 +145,7 @@ TEST(LoadConfig, CombinedModeFileOfApacheKafka) {
   EXPECT_EQ(config.socket_send_buffer_bytes, 102'400);
   Sentences expected = {
       "a single node has no quorum; these keys do nothing: controller.quorum.voters, "
-      "inter.broker.listener.name, process.roles",
+      "process.roles",
       "one thread a shard does everything; these keys do nothing: num.io.threads, "
       "num.network.threads, num.recovery.threads.per.data.dir"};
   EXPECT_EQ(notices, expected);

@@ -22,6 +22,7 @@ struct Sink : FrameSink {
   std::vector<std::string> frames;
   std::vector<const uint8_t*> data;
   std::vector<ReadEnd> ends;
+  int parts = 0;
   FrameReader* reader = nullptr;
   bool pause_each = false;
 
@@ -30,6 +31,7 @@ struct Sink : FrameSink {
     data.push_back(frame.data());
     if (pause_each) reader->pause();
   }
+  void on_part_of_frame() override { ++parts; }
   void on_read_end(ReadEnd end) override { ends.push_back(end); }
 };
 

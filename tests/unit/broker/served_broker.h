@@ -34,8 +34,8 @@ class ServedBroker {
   std::string data() const { return directory_.path() + "/data"; }
 
   void start() {
-    uint16_t port = free_port();
-    config.listeners = {{.name = "PLAINTEXT", .bind = {"127.0.0.1", port}}};
+    port_ = free_port();
+    config.listeners = {{.name = "PLAINTEXT", .bind = {"127.0.0.1", port_}}};
     std::vector<Io*> ios;
     for (int i = 0; i < shards_; ++i) {
       ios_.push_back(make_io());
@@ -46,7 +46,7 @@ class ServedBroker {
     server = std::move(*opened);
     auto listening = server->listen();
     ASSERT_TRUE(listening.has_value()) << listening.error();
-    connect(port);
+    connect();
   }
   // True: it stopped in order.
   bool stop() {
@@ -137,6 +137,8 @@ class ServedBroker {
     return *server->shard(info->shard).partitions->find(server->shard(0).catalog->find(topic)->id, index);
   }
 
+  uint16_t port() const { return port_; }
+
   BrokerConfig config;
   std::unique_ptr<Server> server;
 
@@ -157,12 +159,12 @@ class ServedBroker {
     ::close(socket);
     return ntohs(address.sin_port);
   }
-  void connect(uint16_t port) {
+  void connect() {
     socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
+    address.sin_port = htons(port_);
     ASSERT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
   void disconnect() {
@@ -177,6 +179,7 @@ class ServedBroker {
   int shards_;
   pelton::test::TempDir directory_;
   std::vector<std::unique_ptr<pelton::test::PollIo>> ios_;
+  uint16_t port_ = 0;
   int socket_ = -1;
   int32_t correlation_ = 0;
   std::vector<uint8_t> received_;
