@@ -70,6 +70,7 @@ struct BrokerShard {
   ShardCounters counters;
   RequestMetrics request_metrics;
   uint64_t requests_in_flight = 0;          // of its connections: begun, and their answers have not left
+  uint64_t delayed_fetches = 0;             // of its connections
   uint64_t unsent_bytes = 0;                // in memory, of answers that have not left
   // The only thing that other shards read: for choosing where a connection goes.
   std::atomic<size_t> open_connections{0};

@@ -8,16 +8,13 @@ namespace pelton::broker {
 namespace {
 
 constexpr size_t kMost = 2'000'000;
-// Listeners, rings, the metrics' clients, logs and their directories.
-constexpr size_t kOthers = 64;
 
-size_t half() {
+// A sixteenth of what there is.
+size_t share() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1'024;
-  return std::min<size_t>(limit.rlim_cur, kMost) / 2;
+  return std::max<size_t>(std::min<size_t>(limit.rlim_cur, kMost) / 16, 1);
 }
-
-size_t waiting_share() { return std::max<size_t>(half() / 8, 1); }
 
 }  // namespace
 
@@ -28,13 +25,10 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);  // when it fails what there is has to do
 }
 
-size_t segment_descriptors(size_t shards) { return std::max<size_t>(half() / shards, 16); }
+size_t segment_descriptors(size_t shards) { return std::max<size_t>(4 * share() / shards, 16); }
 
-size_t connection_descriptors() {
-  size_t others = std::min(kOthers, half() / 4);
-  return std::max<size_t>(half() - waiting_share() - others, 1);
-}
+size_t connection_descriptors() { return 10 * share(); }
 
-size_t waiting_descriptors(size_t backlog) { return std::min(waiting_share(), backlog); }
+size_t waiting_descriptors(size_t backlog) { return std::min(share(), backlog); }
 
 }  // namespace pelton::broker

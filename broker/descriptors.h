@@ -1,4 +1,6 @@
-// How the descriptors that the process may have are shared: half for segment files, half for sockets.
+// How the descriptors that the process may have are shared: of sixteen parts four are for segment files, ten for
+// connections, one for those that wait to become some, and one for everything else (listeners, rings, the metrics'
+// clients, files that are just being written).
 #pragma once
 
 #include <cstddef>

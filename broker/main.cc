@@ -181,7 +181,9 @@ Result<void, std::string> listen_metrics(const BrokerConfig& config, std::chrono
     std::string why = fmt::format("cannot listen on {} ({}): {}", address.to_string(), kKey,
                                   to_string(free.error()));
     if (config.metrics_listener_given) return std::unexpected(why);
-    log_warn("{}; metrics are not served", why);
+    log_warn("Metrics are not served: {}; another broker of this machine may serve its own there. {}=address:port "
+             "gives this one a port, an empty value none",
+             why, kKey);
     return {};
   }
   return server.listen_metrics(PELTON_VERSION);

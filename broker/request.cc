@@ -10,6 +10,9 @@ namespace {
 // Frames up to this size are copied, so that a request that waits does not keep a receive buffer.
 constexpr size_t kCopiedFrame = 2 * 1024;
 constexpr size_t kFirstArenaLimit = 64 * 1024;
+// What decoding may take at most: hundreds of thousands of topics or partitions. What handlers make of them is
+// several times as much.
+constexpr size_t kMostDecoded = 16 * 1024 * 1024;
 
 }  // namespace
 
@@ -36,7 +39,7 @@ void Request::begin(Connection& connection, FrameHold hold, MutableBytes frame,
   close_reason_ = nullptr;
   on_client_gone_ = nullptr;
   state = nullptr;
-  size_t decode_limit = proto::Arena::limit_for(frame.size());
+  size_t decode_limit = std::min(proto::Arena::limit_for(frame.size()), kMostDecoded);
   size_t left = here_->connections->memory().left();
   little_memory_ = left < decode_limit;
   arena_.reset(std::min(left, decode_limit) + 2 * kCopiedFrame);

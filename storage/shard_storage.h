@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "reactor/base/latency.h"
 #include "reactor/shard.h"
 
 namespace pelton::storage {
@@ -24,6 +25,8 @@ struct StorageCounters {
   uint64_t bytes_written = 0;
   uint64_t syncs = 0;
   uint64_t file_system_syncs = 0;
+  LatencyHistogram sync_times;           // of segment files
+  LatencyHistogram file_system_sync_times;
 };
 
 struct ShardStorage {

@@ -129,6 +129,7 @@ void SyncQueue::start_file_sync(Log::Parts& log) {
   log.sync_in_flight = true;
   log.unsynced_records = 0;
   ++counters_.syncs;
+  sync.begun_ns = io_.now_ns();
   io_.sync(*fd, sync.op);
 }
 
@@ -141,10 +142,12 @@ void SyncQueue::start_directory_sync(DirectorySync& directory) {
   }
   directory.running = true;
   ++counters_.file_system_syncs;
+  directory.begun_ns = io_.now_ns();
   io_.sync_file_system(directory.directory, directory.op);
 }
 
 void FileSync::on_done(int32_t result) {
+  queue.counters_.sync_times.add(queue.io_.now_ns() - begun_ns);
   Log::Parts* done = std::exchange(log, nullptr);
   pin.reset();
   auto& running = queue.running_file_syncs_;
@@ -165,6 +168,7 @@ void FileSync::on_done(int32_t result) {
 }
 
 void DirectorySync::on_done(int32_t result) {
+  queue.counters_.file_system_sync_times.add(queue.io_.now_ns() - begun_ns);
   running = false;
   if (result >= 0) {
     for (Log::Parts& log : covered) {

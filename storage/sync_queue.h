@@ -35,6 +35,7 @@ struct FileSync {
   Log::Parts* log = nullptr;  // null: destroyed meanwhile
   LogPosition covers;
   SegmentPin pin;
+  uint64_t begun_ns = 0;
   Op op;
 };
 
@@ -48,6 +49,7 @@ struct DirectorySync {
   std::string path;
   std::unique_ptr<DurableMarks> marks;  // null when they cannot be written
   FileFd directory = -1;
+  uint64_t begun_ns = 0;
   bool running = false;
   SyncList covered;  // by the one in flight
   SyncList waiting;  // for the next one

@@ -72,7 +72,8 @@ void DelayedFetch::watch() {
     uint64_t wait_ns = static_cast<uint64_t>(limits_.max_wait_ms) * 1'000'000;
     home_.shard.loop().timers().start(timer_, home_.shard.loop().now_ns() + wait_ns);
   }
-  watching_ = true;
+  if (!delayed_) ++home_.delayed_fetches;
+  watching_ = delayed_ = true;
   expected_ = part_count_;
   commanding_ = true;
   uint64_t enough = static_cast<uint64_t>(std::max(limits_.min_bytes, 1));
@@ -114,6 +115,7 @@ void DelayedFetch::share_bytes() {
 
 void DelayedFetch::finish() {
   home_.shard.loop().timers().cancel(timer_);
+  if (delayed_) --home_.delayed_fetches;
   share_bytes();
   done_(home_, request_, *this);
 }

@@ -103,6 +103,7 @@ class DelayedFetch {
   int expected_ = 0;           // reports and acknowledgements that are still to come
   bool waited_ = false;        // time is over: answer with what there is
   bool watching_ = false;
+  bool delayed_ = false;       // it has watched
   bool commanding_ = false;    // parts on this shard report before the command's loop has ended
   Timer timer_;
 };

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "broker/metrics/latency.h"
+#include "reactor/base/latency.h"
 
 namespace pelton::broker {
 

@@ -119,8 +119,18 @@ void write_storage(MetricText& out, Shards shards) {
   per_shard(out, shards, [](const ShardSample& s) { return s.storage.bytes_written; });
   out.counter("kafka_log_flushes_total", "Syncs of segment files.");
   per_shard(out, shards, [](const ShardSample& s) { return s.storage.syncs; });
+  LatencyHistogram files, file_systems;
+  for (const ShardSample* shard : shards) {
+    files.add(shard->storage.sync_times);
+    file_systems.add(shard->storage.file_system_sync_times);
+  }
+  out.histogram("kafka_log_flush_seconds", "Time of a sync: of one segment file, or of the whole file system.");
+  out.sample({{"covers", "file"}}, files);
+  out.sample({{"covers", "file_system"}}, file_systems);
   out.counter("pelton_file_system_syncs_total", "Syncs of the whole file system, for many files at once.");
   per_shard(out, shards, [](const ShardSample& s) { return s.storage.file_system_syncs; });
+  out.gauge("kafka_delayed_fetches", "Fetches that wait for data.");
+  per_shard(out, shards, [](const ShardSample& s) { return s.delayed_fetches; });
   out.gauge("kafka_fetch_sessions", "Incremental fetch sessions.");
   per_shard(out, shards, [](const ShardSample& s) { return s.fetch_sessions; });
   out.counter("kafka_fetch_session_evictions_total", "Fetch sessions that made room for others.");

@@ -9,8 +9,8 @@
 #include <map>
 #include <memory>
 
-#include "broker/metrics/latency.h"
 #include "proto/api.h"
+#include "reactor/base/latency.h"
 
 namespace pelton::broker {
 

@@ -35,6 +35,7 @@ void ShardSampler::begin(BrokerShard& here) {
   }
   sample_.buffer_bytes_used = here.connections->buffers().used_bytes();
   sample_.buffer_bytes_limit = here.connections->buffers().limit_bytes();
+  sample_.delayed_fetches = here.delayed_fetches;
   sample_.fetch_sessions = here.sessions->size();
   sample_.fetch_session_evictions = here.sessions->evictions();
   sample_.partition_count = here.partitions->size();

@@ -55,6 +55,7 @@ struct ShardSample {
   uint64_t connections_waited = 0;
   uint64_t buffer_bytes_used = 0;
   uint64_t buffer_bytes_limit = 0;
+  uint64_t delayed_fetches = 0;
   uint64_t fetch_sessions = 0;
   uint64_t fetch_session_evictions = 0;
   uint64_t partition_count = 0;

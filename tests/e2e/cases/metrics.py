@@ -58,7 +58,7 @@ def probes_and_refusals(context):
 
 @case(brokers=("pelton",))
 def a_port_that_is_taken(context):
-    """Of the default's nobody asked for: a warning. A given one must be had: the start fails."""
+    """A port for metrics that was asked for must be had: the start fails."""
     _, port = _broker(context)
     other = context.own()
     other.stop()
@@ -69,6 +69,57 @@ def a_port_that_is_taken(context):
         expect("pelton.metrics.listener" in text, text[-500:])
     else:
         raise AssertionError("a broker started though its metrics port is taken")
+
+
+@case(brokers=("pelton",))
+def the_default_port_is_taken(context):
+    """Brokers beside each other, none told a port for its metrics: every one starts and serves clients, and who has
+    not got the port says so in one line that names the key. An empty value asks for none and says nothing."""
+    taken = socket.socket()
+    try:
+        taken.bind(("127.0.0.1", 9404))
+        taken.listen()
+    except OSError:
+        pass  # it is taken already
+    with taken:
+        broker = context.own()
+        with Connection(broker.port) as connection:
+            connection.create_topic("beside")
+        lines = [line for line in broker.log_file.read_text().splitlines() if "etrics" in line]
+        expect_equal(len(lines), 1, f"lines about metrics: {lines}")
+        for part in (" W Metrics are not served", "127.0.0.1:9404", "pelton.metrics.listener"):
+            expect(part in lines[0], lines[0])
+        silent = context.own({"pelton.metrics.listener": ""})
+        expect("etrics" not in silent.log_file.read_text(), silent.log_file.read_text())
+
+
+@case(smoke=True, brokers=("pelton",))
+def waits_and_syncs(context):
+    """A fetch that waits is counted while it waits; every sync is in the histogram of its kind."""
+    broker, port = _broker(context)
+    with Connection(broker.port) as connection, Connection(broker.port) as waiting:
+        topic_id = connection.create_topic("synced")
+        waiting.send("Fetch", 17, {"MaxWaitMs": 60000, "MinBytes": 1, "SessionEpoch": -1, "Topics": [
+            {"TopicId": topic_id, "Partitions": [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1 << 20}]}]})
+        deadline = time.monotonic() + 20
+        while _sum(_scrape(port), "kafka_delayed_fetches") != 1:
+            expect(time.monotonic() < deadline, "no fetch waits")
+            time.sleep(0.02)
+        for _ in range(3):
+            expect_equal(connection.produce(topic_id, 0, kafka_codec.batch([(b"k", b"v")]))["ErrorCode"], 0, "produce")
+        expect_equal(waiting.receive()["ErrorCode"], 0, "the fetch")
+        samples = _scrape(port)
+    expect_equal(_sum(samples, "kafka_delayed_fetches"), 0, "fetches that wait, afterwards")
+    for covers, counter in (("file", "kafka_log_flushes_total"), ("file_system", "pelton_file_system_syncs_total")):
+        counted = samples[("kafka_log_flush_seconds_count", (("covers", covers),))]
+        begun = _sum(samples, counter)
+        expect(begun - 2 <= counted <= begun, f"{counted} times of {begun} syncs, {covers}")
+    expect(_sum(samples, "kafka_log_flushes_total") >= 2, "hardly any sync of a file")
+    expect(_sum(samples, "kafka_log_flush_seconds_sum") > 0, "syncs took no time")
+
+
+def _sum(samples, name):
+    return sum(value for (each, _), value in samples.items() if each == name)
 
 
 def _broker(context):

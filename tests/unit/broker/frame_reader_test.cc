@@ -222,6 +222,27 @@ TEST_F(FrameReaderTest, WaitsWhileThePoolIsEmptyAndGoesOn) {
   EXPECT_TRUE(sink_.frames[0] == body);
 }
 
+TEST_F(FrameReaderTest, TellsOfFramesThatAreNotWhole) {
+  std::string frame = framed("0123456789");
+  send(frame);
+  EXPECT_EQ(sink_.parts, 0);
+  send(frame.substr(0, 2));
+  EXPECT_EQ(sink_.parts, 1);
+  send(frame.substr(2, 5));
+  EXPECT_EQ(sink_.parts, 2);
+  send(frame.substr(7));
+  EXPECT_EQ(sink_.parts, 2);
+  EXPECT_EQ(sink_.frames.size(), 2u);
+  // What comes while nobody wants it is not late.
+  reader().pause();
+  send(frame + frame.substr(0, 3));
+  EXPECT_EQ(sink_.parts, 2);
+  reader().resume();
+  turn();
+  EXPECT_EQ(sink_.parts, 3);
+  EXPECT_EQ(sink_.frames.size(), 3u);
+}
+
 TEST_F(FrameReaderTest, TellsTheEndOfThePeer) {
   send(framed("0123456789"));
   ::close(peer_);

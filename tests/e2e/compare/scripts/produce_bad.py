@@ -6,7 +6,7 @@ from tests.support.kafka_codec import batch, record
 _HOUR = 3_600_000
 
 
-_STEPS = 40
+_STEPS = 48
 
 
 def run(s):
@@ -23,7 +23,8 @@ def run(s):
 
     produce("good", batch(pair, timestamp=s.now))
     produce("wrong crc", batch(pair, crc=1))
-    produce("magic 3", batch(pair, magic=3))
+    for magic in (0, 1, 3, -1):
+        produce(f"magic {magic}", batch(pair, magic=magic))
     produce("count too high", batch(pair, count=2))
     produce("count too low", batch(pair * 2, count=1))
     produce("count zero", batch([]))
@@ -38,6 +39,10 @@ def run(s):
     produce("no records", b"")
     # Null records are left out: Apache Kafka 4.4.0 does not answer them at all.
     produce("two batches", batch(pair) + batch(pair))
+    produce("two batches whose offsets overlap", batch(pair * 2) + batch(pair * 2, base_offset=1))
+    produce("very many headers", batch([record(0, b"k", b"v", headers=[("h", b"x")] * 20_000)]))
+    produce("a huge header", batch([record(0, b"k", b"v", headers=[("n" * 40_000, b"x" * 400_000)])]))
+    produce("the year 9999", batch(pair, timestamp=253_402_300_799_000))
     produce("base offset not zero", batch(pair, base_offset=17))
     produce("leader epoch set", batch(pair, leader_epoch=9))
     produce("control batch", batch(pair, attributes=0x20))

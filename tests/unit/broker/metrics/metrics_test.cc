@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "broker/metrics/http_message.h"
-#include "broker/metrics/latency.h"
 #include "broker/metrics/metric_text.h"
 #include "broker/metrics/metrics_page.h"
 #include "broker/metrics/process_stats.h"
 #include "broker/metrics/request_metrics.h"
+#include "reactor/base/latency.h"
 
 namespace pelton::broker {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pelton::broker {
+namespace pelton {
 
 class LatencyHistogram {
  public:
@@ -49,4 +49,4 @@ class LatencyHistogram {
   uint64_t sum_ns_ = 0;
 };
 
-}  // namespace pelton::broker
+}  // namespace pelton
