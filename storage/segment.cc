@@ -51,6 +51,11 @@ std::string Segment::path(std::string_view suffix) const {
   return *directory_ + "/" + segment_file_name(base_offset_, suffix);
 }
 
+const std::string& Segment::offset_index_path() {
+  if (offset_index_path_.empty()) offset_index_path_ = path(kOffsetIndexSuffix);
+  return offset_index_path_;
+}
+
 Status Segment::create() {
   Result<FileFd> file = files_.open(path(kLogSuffix), OpenMode::kCreateNew);
   if (!file) return std::unexpected(file.error());
@@ -63,7 +68,8 @@ Status Segment::create() {
 }
 
 // Roll rules: the batch would make the segment longer than segment.bytes; the first batch is older than
-// segment.ms (less some jitter, so that not all logs roll at once), in record time; an index is full; the offset does not fit the indexes' 31 bits.
+// segment.ms (less some jitter, so that not all logs roll at once), in record time; an index is full; the
+// offset does not fit the indexes' 31 bits.
 Result<bool> Segment::must_roll(const proto::BatchView& batch, int64_t last_offset,
                                 const LogConfig& config, int64_t now_ms) {
   // An empty segment takes any batch: segment.index.bytes may be too small for a single entry.
@@ -109,7 +115,10 @@ Status Segment::load_timestamps() {
 
 Status Segment::note_append(const proto::BatchView& batch, int32_t index_interval_bytes) {
   if (Status loaded = load_timestamps(); !loaded) return loaded;
-  if (Status opened = offset_index_.file().open(path(kOffsetIndexSuffix)); !opened) return opened;
+  // Only once: a name is memory from the allocator.
+  if (!offset_index_.file().opened()) {
+    if (Status opened = offset_index_.file().open(offset_index_path()); !opened) return opened;
+  }
   touched_ = true;
   if (size_ == 0) first_batch_timestamp_ = batch.max_timestamp();
   if (batch.max_timestamp() > largest_.timestamp) {
@@ -221,7 +230,7 @@ void Segment::reserve_ahead(uint64_t bytes, uint64_t limit) {
 Result<int64_t> Segment::modified_ms() const { return files_.modified_ms(path(kLogSuffix)); }
 
 Result<std::optional<BatchPlace>> Segment::locate(int64_t offset, uint64_t end) {
-  Result<OffsetIndexEntry> from = offset_index_.lookup(path(kOffsetIndexSuffix), offset);
+  Result<OffsetIndexEntry> from = offset_index_.lookup(offset_index_path(), offset);
   if (!from) return std::unexpected(from.error());
   Result<FileFd> fd = file();
   if (!fd) return std::unexpected(fd.error());

@@ -127,6 +127,7 @@ class Segment : public ListHook<DescriptorTag> {
   };
 
   Status load_timestamps();
+  const std::string& offset_index_path();
   Result<int64_t> first_batch_timestamp();
 
   DescriptorCache& descriptors_;
@@ -138,6 +139,7 @@ class Segment : public ListHook<DescriptorTag> {
   uint64_t reserved_ = 0;
   uint64_t bytes_since_index_entry_ = 0;
   OffsetIndex offset_index_;
+  std::string offset_index_path_;  // from the first append or lookup on
   TimeIndex time_index_;
   TransactionIndex transaction_index_;
   TimeIndexEntry largest_;          // so far

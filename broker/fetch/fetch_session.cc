@@ -22,18 +22,18 @@ SessionPartition* FetchSession::find(const Key& key) {
 }
 
 SessionPartition& FetchSession::add(SessionPartition partition) {
-  Key key = key_of(partition);
-  auto [place, added] = by_key_.try_emplace(key, partitions_.end());
-  if (!added) partitions_.erase(place->second);
-  place->second = partitions_.insert(partitions_.end(), std::move(partition));
-  return *place->second;
+  forget(key_of(partition));
+  auto place = partitions_.insert(partitions_.end(), std::move(partition));
+  by_key_.emplace(key_of(*place), place);
+  return *place;
 }
 
 void FetchSession::forget(const Key& key) {
   auto found = by_key_.find(key);
   if (found == by_key_.end()) return;
-  partitions_.erase(found->second);
+  auto place = found->second;
   by_key_.erase(found);
+  partitions_.erase(place);
 }
 
 void FetchSession::move_to_end(const Key& key) {

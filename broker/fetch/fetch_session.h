@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -23,6 +24,7 @@ inline constexpr int32_t kFinalEpoch = -1;
 
 // A topic is named by id (Fetch v13+) or by name; the other is empty.
 struct SessionPartition {
+  // Never changed: the session's keys are views of the name.
   std::string topic;
   Uuid topic_id;
   int32_t index = 0;
@@ -39,7 +41,7 @@ struct SessionPartition {
 class FetchSession {
  public:
   struct Key {
-    std::string topic;
+    std::string_view topic;
     Uuid topic_id;
     int32_t index;
     friend bool operator==(const Key&, const Key&) = default;
@@ -62,7 +64,7 @@ class FetchSession {
  private:
   struct KeyHash {
     size_t operator()(const Key& key) const noexcept {
-      return std::hash<std::string>{}(key.topic) ^ std::hash<Uuid>{}(key.topic_id) ^
+      return std::hash<std::string_view>{}(key.topic) ^ std::hash<Uuid>{}(key.topic_id) ^
              (static_cast<size_t>(key.index) * 0x9E3779B97F4A7C15ull);
     }
   };

@@ -53,36 +53,31 @@ void locate(BrokerShard& here, Request& request, const FetchState& fetch, FetchS
   slot.shard = info->partitions[static_cast<size_t>(slot.index)].shard;
 }
 
-SessionPartition session_partition(const FetchRequest::FetchTopic& topic,
-                                   const FetchRequest::FetchPartition& partition) {
-  SessionPartition cached;
-  cached.topic = topic.topic;
-  cached.topic_id = topic.topic_id;
-  cached.index = partition.partition;
+void ask(const FetchRequest::FetchPartition& partition, SessionPartition& cached) {
   cached.fetch_offset = partition.fetch_offset;
   cached.max_bytes = partition.partition_max_bytes;
   cached.current_leader_epoch = partition.current_leader_epoch;
   cached.last_fetched_epoch = partition.last_fetched_epoch;
-  return cached;
 }
 
 void update_session(FetchSession& session, const FetchRequest& asked) {
   for (const auto& topic : asked.topics) {
     for (const auto& partition : topic.partitions) {
-      FetchSession::Key key{std::string(topic.topic), topic.topic_id, partition.partition};
-      SessionPartition update = session_partition(topic, partition);
-      if (SessionPartition* cached = session.find(key)) {
-        update.high_watermark = cached->high_watermark;
-        update.log_start_offset = cached->log_start_offset;
-        *cached = std::move(update);
-      } else {
-        session.add(std::move(update));
+      if (auto* cached = session.find({topic.topic, topic.topic_id, partition.partition})) {
+        ask(partition, *cached);
+        continue;
       }
+      SessionPartition added;
+      added.topic = topic.topic;
+      added.topic_id = topic.topic_id;
+      added.index = partition.partition;
+      ask(partition, added);
+      session.add(std::move(added));
     }
   }
   for (const auto& topic : asked.forgotten_topics_data)
     for (int32_t index : topic.partitions)
-      session.forget({std::string(topic.topic), topic.topic_id, index});
+      session.forget({topic.topic, topic.topic_id, index});
 }
 
 void refuse_session(Request& request, ErrorCode error) {
@@ -213,7 +208,7 @@ ErrorCode answer_code(const FetchState& fetch, const FetchSlot& slot) {
 // Whether an incremental answer has to name the partition; notes what is told.
 bool tell(FetchState& fetch, const FetchSlot& slot) {
   if (fetch.session == nullptr) return true;
-  FetchSession::Key key{std::string(slot.topic), fetch.by_id ? slot.topic_id : Uuid{}, slot.index};
+  FetchSession::Key key{slot.topic, fetch.by_id ? slot.topic_id : Uuid{}, slot.index};
   SessionPartition* cached = fetch.session->find(key);
   if (cached == nullptr) return true;
   bool news = slot.send_bytes > 0 || slot.error != ErrorCode::kNone ||
