@@ -12,6 +12,9 @@ from bench.load import measure, pair
 from tests.support import processes
 
 MIB = 1 << 20
+# What producer-perf-test's batches come to: 15 and 126 records. Nothing is a multiple of a page: a raw program
+# that wrote 131,072 bytes at a time would have the page cache in large folios, which no log has.
+DEFAULT_BATCH, LARGE_BATCH = 15_556, 130_400
 
 
 @dataclasses.dataclass
@@ -199,6 +202,51 @@ class Consume:
         return broker.cached_records
 
 
+class FlatOut:
+    """request_load instead of a tool: a client that answers as fast as that of the raw programs, so that the
+    broker sleeps as seldom as they do. Produce with five requests in flight, or Fetch of cached data."""
+
+    own_brokers = False
+
+    def __init__(self, name, mode, records, raw_bytes, full):
+        self.name, self.mode, self.records = name, mode, records
+        self.raw_bytes, self.full = raw_bytes, full
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        requests = context.size(self.full, self.full // 10)
+        topic = "cached" if self.mode == "fetch" else f"{self.name}-{context.round}"
+        arguments = ["--port", broker.port, "--topic", topic, "--requests", requests]
+        if self.mode == "fetch":
+            Consume._filled(context, broker)
+        else:
+            self._touch(context, requests)
+            arguments += ["--in-flight", 5, "--records", self.records,
+                          "--config", f"flush.messages={pair.PAGE_CACHE['flush.messages']}"]
+        with measure.Window(broker) as window:
+            result = measure.program("request_load", self.mode, *arguments)
+        if self.mode == "produce":
+            pair.delete_topic(broker, topic)
+        return {"mb_per_s": result["bytes"] / 1e6 / result["seconds"],
+                "cpu_s_per_gb": window.cpu / (result["bytes"] / 1e9), **window.facts()}
+
+    def raw_sample(self, context):
+        requests = context.size(self.full, self.full // 10)
+        shared = ["--rounds", 1, "--sizes", self.raw_bytes, "--bytes", requests * self.raw_bytes]
+        if self.mode == "fetch":
+            broker = list(context.pair.brokers.values())[-1]
+            segment = min(broker.partition_dirs("cached")[0].glob("*.log"))
+            result = measure.program("raw_fetch_ceiling", "--source", segment, "--receive-buffer", 0, *shared)
+            return _numbers(result["raw_fetch"][0])
+        self._touch(context, requests)
+        result = measure.program("raw_produce_ceiling", "--file", context.work_dir / "raw.log", *shared)
+        return _numbers(result["raw_produce"][0])
+
+    def _touch(self, context, requests):
+        touch_memory(context, requests * self.raw_bytes)
+        os.sync()
+
+
 class Latency:
     """One record at a time to a consumer that waits for it."""
 
@@ -292,14 +340,17 @@ def all_rows():
         Start("start-1000", partitions=1000),
         Start("start-3gb", gigabytes=3.0),
         Idle(),
-        Produce("produce", pair.PAGE_CACHE, 1_000_000, raw_bytes=16384),
-        Produce("produce-128k", pair.PAGE_CACHE, 1_000_000, pair.LARGE_BATCHES, raw_bytes=131072),
+        Produce("produce", pair.PAGE_CACHE, 1_000_000, raw_bytes=DEFAULT_BATCH),
+        Produce("produce-128k", pair.PAGE_CACHE, 1_000_000, pair.LARGE_BATCHES, raw_bytes=LARGE_BATCH),
         Produce("produce-synced", pair.SYNCED, 150_000),
         ProduceParallel("produce-synced-16", 16, 1, 30_000),
         ProduceParallel("produce-synced-16x16", 16, 16, 30_000),
         Consume("consume", 1 << 20, 2 << 20),
         Consume("consume-64k-buffer", 1 << 20, 64 << 10),
         Consume("consume-4m-64k-buffer", 4 << 20, 64 << 10),
+        FlatOut("flat-produce", "produce", 15, DEFAULT_BATCH, 60_000),
+        FlatOut("flat-produce-128k", "produce", 126, LARGE_BATCH, 8_000),
+        FlatOut("flat-fetch-1m", "fetch", None, MIB, 2_000),
         Latency("latency", pair.PAGE_CACHE, 3000),
         Latency("latency-synced", pair.SYNCED, 1000),
         Rebalance("rebalance-200", 200, 20),
