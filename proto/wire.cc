@@ -6,6 +6,10 @@
 namespace pelton::proto {
 namespace {
 
+// What an element of an array takes of the arena's limit besides its own size: whoever reads the message makes
+// something of every element, and a number of four bytes can become a row of an answer.
+constexpr size_t kElementCost = 24;
+
 uint32_t zigzag(int32_t value) {
   return (static_cast<uint32_t>(value) << 1) ^ static_cast<uint32_t>(value >> 31);
 }
@@ -134,6 +138,12 @@ int32_t WireReader::read_count(bool flexible, bool nullable, size_t min_element_
     fail(DecodeError::kTruncated);
     return 0;
   }
+  size_t cost = static_cast<size_t>(count) * kElementCost;
+  if (cost > arena_->limit() - arena_->used()) {
+    fail(DecodeError::kTooLarge);
+    return 0;
+  }
+  arena_->set_limit(arena_->limit() - cost);
   return static_cast<int32_t>(count);
 }
 

@@ -278,11 +278,11 @@ def _send_any_group_request(connection, draw):
 
 @case(smoke=True, brokers=("pelton",))
 def many_small_things(context):
-    """300,000 protocols in a JoinGroup, 120,000 assignments in a CreateTopics: others are served meanwhile."""
+    """250,000 protocols in a JoinGroup, 120,000 assignments in a CreateTopics: others are served meanwhile."""
     broker = context.own()
     with Connection(broker.port) as connection:
         connection.call("FindCoordinator", 4, {"CoordinatorKeys": ["g"]})
-    count = 300_000
+    count = 250_000
     names = b"".join(struct.pack(">h6si", 6, b"%06d" % number, 0) for number in range(count))
     join = (struct.pack(">h1siihh8si", 1, b"g", 30000, 60000, 0, 8, b"consumer", count) + names)
     count = 120_000

@@ -177,6 +177,15 @@ TEST(Wire, CountsAreCheckedAgainstTheBytesLeft) {
   EXPECT_TRUE(null_array.reader.ok());
 }
 
+TEST(Wire, EveryElementTakesOfTheArenasLimit) {
+  // Two arrays of one byte elements: together they are too many.
+  In in({0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 5, 1, 2, 3, 4, 5}, 200);
+  EXPECT_EQ(in.reader.read_count(false, false, 1), 5);
+  in.reader.read_raw(5);
+  EXPECT_EQ(in.reader.read_count(false, false, 1), 0);
+  EXPECT_EQ(in.reader.error(), DecodeError::kTooLarge);
+}
+
 TEST(Wire, ArraysStopAtTheArenasLimit) {
   In in({1, 2, 3}, 64);
   EXPECT_EQ(in.reader.array<uint64_t>(8).size(), 8u);
