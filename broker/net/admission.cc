@@ -14,6 +14,7 @@ Admission::Admission(ConnectionSet& its_set, ShardId its_home)
 
 void Admission::ask(Shard& here) {
   state = State::kAsks;
+  if (here.id() == kCatalogShard) return at_limits(here);
   here.send(kCatalogShard, to_limits_);
 }
 
@@ -22,8 +23,10 @@ void Admission::leave(Shard& here) {
   here.send(kCatalogShard, to_limits_);
 }
 
-void Admission::send_home(Shard& limits_shard, State decided) {
+void Admission::tell_home(Shard& limits_shard, State decided) {
   state = decided;
+  // What is decided here begins here; the end always takes the long way, as it lets others in.
+  if (home == limits_shard.id() && decided != State::kLeft) return at_home(limits_shard);
   limits_shard.send(home, to_home_);
 }
 

@@ -24,7 +24,7 @@ struct Admission : ListHook<OwnedTag>, ListHook<WaitTag> {
   enum class State : uint8_t { kAsks, kAdmitted, kRefused, kLeaves, kLeft };
 
   Admission(ConnectionSet& its_set, ShardId its_home);
-  // Once, on the home shard.
+  // Once, on the home shard. The answer may come from inside the call.
   void ask(Shard& here);
   // On the shard of its connection, which has ended.
   void leave(Shard& here);
@@ -39,7 +39,7 @@ struct Admission : ListHook<OwnedTag>, ListHook<WaitTag> {
   CloseReason reason = CloseReason::kMaxConnections;  // when it is refused
 
   // For ConnectionLimits, on its shard: it is decided, or gone.
-  void send_home(Shard& limits_shard, State decided);
+  void tell_home(Shard& limits_shard, State decided);
 
  private:
   void at_limits(Shard& limits_shard);

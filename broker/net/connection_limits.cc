@@ -135,13 +135,13 @@ void ConnectionLimits::admit(Listener& listener, Admission& admission) {
   ++by_address_[admission.address];
   ++listener.count;
   ++listener.group.count;
-  admission.send_home(here_.shard, Admission::State::kAdmitted);
+  admission.tell_home(here_.shard, Admission::State::kAdmitted);
   if (!listener.held_to_group) shed();
 }
 
 void ConnectionLimits::refuse(Admission& admission, CloseReason reason) {
   admission.reason = reason;
-  admission.send_home(here_.shard, Admission::State::kRefused);
+  admission.tell_home(here_.shard, Admission::State::kRefused);
 }
 
 // ---------------------------------------------------------------- leaving
@@ -153,7 +153,7 @@ void ConnectionLimits::leave(Admission& admission) {
   if (listener.group.closing > 0) --listener.group.closing;
   auto counted = by_address_.find(admission.address);
   if (--counted->second == 0) by_address_.erase(counted);
-  admission.send_home(here_.shard, Admission::State::kLeft);
+  admission.tell_home(here_.shard, Admission::State::kLeft);
   let_all_in();
 }
 
