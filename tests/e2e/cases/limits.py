@@ -135,8 +135,10 @@ def in_total(context):
         for _ in range(4):
             opened.append(_connect(broker.port))
             _served(opened[-1])
-        opened += [_connect(broker.port), _connect(broker.port)]
+        opened.append(_connect(broker.port))
         expect(_waits(opened[4]), "a fifth connection is answered")
+        opened.append(_connect(broker.port))
+        expect(_waits(opened[5]), "a sixth connection is answered")
         opened[0].close()
         expect_equal(struct.unpack_from(">i", wire.receive(opened[4])), (7,), "the fifth's correlation id")
         expect(_waits(opened[5]), "a sixth connection is answered beside four")
