@@ -1,16 +1,18 @@
 // PartitionSet: the partitions one shard owns, found by topic id and index.
 //
-// Owner shard: one. Follows the catalog: apply() creates and retires what a new snapshot says.
+// Owner shard: one. Follows the catalog in two steps: open() makes ready what a new snapshot adds, a few
+// logs a turn; take_over() retires what it has not, when every shard is ready.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "broker/catalog/snapshot.h"
 #include "broker/partition.h"
@@ -26,10 +28,17 @@ class PartitionSet {
   // nullptr when this shard does not own it (or it is gone).
   Partition* find(Uuid topic_id, int32_t index);
 
-  // Brings the set to `next`: opens logs of partitions that are new here, retires removed ones, hands on
-  // changed configs. After it returns, every partition of `next` that belongs here is usable.
-  // Error: one sentence for the log (a directory that cannot be created or loaded).
-  Result<void, std::string> apply(std::shared_ptr<const CatalogSnapshot> next);
+  // The first snapshot: opens every log that belongs here, those found on disk and those that are not there
+  // yet. Blocking, start-up only. Error: one sentence (a directory that cannot be created or loaded).
+  Result<void, std::string> load(std::shared_ptr<const CatalogSnapshot> first);
+
+  // Creates the logs of partitions that `next` adds here, in several turns, then tells `done` (in a later
+  // turn): they are usable, though the catalog does not show them yet. The error is the first one; the
+  // others were created all the same. One at a time.
+  using Opened = void (*)(void* owner, Result<void, std::string> outcome);
+  void open(std::shared_ptr<const CatalogSnapshot> next, void* owner, Opened done);
+  // After open(next): retires the partitions that are not in `next`, hands on changed configs.
+  void take_over(std::shared_ptr<const CatalogSnapshot> next);
 
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -52,17 +61,31 @@ class PartitionSet {
     }
   };
 
-  // Names of partition directories found at start-up; empty later.
-  using FoundNames = boost::unordered_flat_set<std::string>;
-  Result<void, std::string> open(const TopicInfo& topic, const PartitionInfo& info,
-                                 const FoundNames& found);
+  // An open() under way: partitions of `next` that are to be created, and how far that is.
+  struct Opening {
+    std::shared_ptr<const CatalogSnapshot> next;
+    std::vector<std::pair<const TopicInfo*, const PartitionInfo*>> missing;
+    size_t at;
+    void* owner;
+    Opened done;
+    Result<void, std::string> outcome;
+  };
+
+  void open_some(Shard&);
+  Result<void, std::string> add(const TopicInfo& topic, const PartitionInfo& info, bool on_disk);
   // A log that stands for one that cannot be opened.
   std::unique_ptr<storage::Log> offline(Partition& partition, const storage::LogConfig& config);
   void remove(const TopicInfo& topic);
+  // Calls visit(topic, partition) for those of `next` that belong here and are not open.
+  template <class Visit>
+  void for_each_new(const CatalogSnapshot& next, Visit&& visit);
 
   BrokerShard& here_;
   std::shared_ptr<const CatalogSnapshot> applied_;
   boost::unordered_flat_map<Key, std::unique_ptr<Partition>, KeyHash> partitions_;
+  std::optional<Opening> opening_;
+  bool incomplete_ = false;  // the last open() failed: the next one looks at every topic
+  Message open_more_ = Message::bind<&PartitionSet::open_some>(this);
 };
 
 }  // namespace pelton::broker

@@ -80,27 +80,56 @@ Result<void, std::string> Server::start_up(const Options& options) {
   return {};
 }
 
-Result<void, std::string> Server::load_partitions(const Options& options) {
-  std::shared_ptr<const CatalogSnapshot> snapshot = catalog_writer_->snapshot();
+// What the directory holds of topics that the catalog does not have: their partitions, and lines in the
+// checkpoints. Whether there was any.
+Result<bool, std::string> Server::set_strays_aside(const CatalogSnapshot& catalog) {
+  bool any = false;
   // A copy: what is set aside leaves the list.
   for (const storage::FoundPartition& found : std::vector(log_dir_->partitions())) {
-    const TopicInfo* topic = snapshot->find(found.id.topic);
+    const TopicInfo* topic = catalog.find(found.id.topic);
     if (topic != nullptr && topic->id == found.topic_id) continue;
     if (found.id.topic == kMetadataTopic) continue;
+    bool held_records = topic != nullptr && log_dir_->durable_offset(topic->id, found.id.partition) > 0;
+    if (topic != nullptr && !held_records && log_dir_->discard_unfinished(found)) continue;
+    // The catalog that says so may be in the page cache only.
+    if (!any) {
+      if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    }
     log_warn("{} belongs to no topic of this cluster: set aside as a stray", found.id.directory_name());
     if (Status moved = log_dir_->set_aside(found.id); !moved)
       return std::unexpected("cannot set aside " + found.id.directory_name() + ": " +
                              to_string(moved.error()));
+    any = true;
   }
+  // A crash may have come between the deletion of a topic and that of its lines.
+  std::vector<storage::TopicPartition> lines = log_dir_->in_checkpoints();
+  std::erase_if(lines, [&](const storage::TopicPartition& id) {
+    return id.topic == kMetadataTopic || catalog.find(id.topic) != nullptr;
+  });
+  if (Status forgotten = log_dir_->forget(lines); !forgotten)
+    return std::unexpected("cannot write the checkpoints: " + to_string(forgotten.error()));
+  return any || !lines.empty();
+}
+
+Result<void, std::string> Server::load_partitions(const Options& options) {
+  std::shared_ptr<const CatalogSnapshot> snapshot = catalog_writer_->snapshot();
+  auto strays = set_strays_aside(*snapshot);
+  if (!strays) return std::unexpected(strays.error());
+  if (*strays) {
+    if (auto settled = settle(); !settled) return settled;
+  }
+  // A thread may have to wait for a core longer than a few logs take.
+  constexpr size_t kFewLogs = 32;
+  bool in_threads = options.load_in_threads && log_dir_->partitions().size() > kFewLogs;
   std::vector<std::thread> threads;
   std::vector<Result<void, std::string>> results(broker_shards_.size());
   auto load = [&](size_t id) {
     BrokerShard& here = *broker_shards_[id];
-    results[id] = here.partitions->apply(snapshot);
+    results[id] = here.partitions->load(snapshot);
     here.use_catalog(snapshot);
   };
   for (size_t id = 1; id < broker_shards_.size(); ++id) {
-    if (options.load_in_threads) {
+    if (in_threads) {
       threads.emplace_back(load, id);
     } else {
       load(id);
@@ -110,7 +139,14 @@ Result<void, std::string> Server::load_partitions(const Options& options) {
   for (std::thread& thread : threads) thread.join();
   for (auto& result : results)
     if (!result) return result;
+  if (auto settled = settle(); !settled) return settled;
   for (auto& here : broker_shards_) here->groups->on_catalog_applied(*here);
+  return {};
+}
+
+Result<void, std::string> Server::settle() {
+  if (Status settled = log_dir_->settle(); !settled)
+    return std::unexpected("cannot sync " + log_dir_->path() + ": " + to_string(settled.error()));
   return {};
 }
 

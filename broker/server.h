@@ -54,6 +54,8 @@ class Server {
   Result<void, std::string> start_up(const Options& options);
   Result<void, std::string> load_partitions(const Options& options);
   Result<void, std::string> listen(const ListenerConfig& listener);
+  Result<bool, std::string> set_strays_aside(const CatalogSnapshot& catalog);
+  Result<void, std::string> settle();
 
   BrokerConfig config_;
   std::unique_ptr<storage::LogDir> log_dir_;

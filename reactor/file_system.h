@@ -65,9 +65,10 @@ class FileSystem {
   virtual Status make_directory(const std::string& path) = 0;    // EEXIST is success
   virtual Status remove_directory(const std::string& path) = 0;  // must be empty
   virtual Status sync_directory(const std::string& path) = 0;
-  // Blocking syncfs of the file system that holds `path` (a directory): everything written, created and
-  // renamed so far is durable. For shutdown, where it stands for thousands of single syncs.
-  virtual Status sync_file_system(const std::string& path) = 0;
+  // Blocking syncfs of the file system that holds `directory`: everything written, created and renamed so
+  // far is durable. For start-up and shutdown, where it stands for thousands of single syncs. Reports
+  // write-back errors since the descriptor was opened.
+  virtual Status sync_file_system(FileFd directory) = 0;
   virtual bool exists(const std::string& path) = 0;
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
   // Modification time in ms since the epoch.

@@ -170,13 +170,7 @@ Status PosixFiles::sync_directory(const std::string& path) {
   return synced;
 }
 
-Status PosixFiles::sync_file_system(const std::string& path) {
-  Result<FileFd> fd = open(path, OpenMode::kDirectory);
-  if (!fd) return std::unexpected(fd.error());
-  Status synced = status_of(::syncfs(*fd));
-  close(*fd);
-  return synced;
-}
+Status PosixFiles::sync_file_system(FileFd directory) { return status_of(::syncfs(directory)); }
 
 bool PosixFiles::exists(const std::string& path) {
   struct stat info;

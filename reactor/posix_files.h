@@ -28,7 +28,7 @@ class PosixFiles final : public FileSystem {
   Status make_directory(const std::string& path) override;
   Status remove_directory(const std::string& path) override;
   Status sync_directory(const std::string& path) override;
-  Status sync_file_system(const std::string& path) override;
+  Status sync_file_system(FileFd directory) override;
   bool exists(const std::string& path) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
   Result<int64_t> modified_ms(const std::string& path) override;

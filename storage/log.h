@@ -164,7 +164,8 @@ class Log {
   template <class Visit>
   Status for_each_batch(int64_t from_offset, Visit&& visit);
 
-  // Starts a sync when something written is not synced and none is running; on_synced follows.
+  // Starts a sync when something written, or the names of a new log, is not synced and none is running;
+  // on_synced follows.
   void request_sync();
   // Blocking: writes and syncs everything, trims indexes, writes the producer snapshot. No appends after.
   Status close();

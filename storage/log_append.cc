@@ -220,7 +220,8 @@ Status Log::Parts::close() {
     return synced;
   }
   synced_end = written_end;
-  set_mark();
+  // A new log has its names with the sync of the clean stop.
+  if (directory_durable) set_mark();
   if (mark) directory_sync->marks->flush();
   if (Status finished = active().finish(); !finished) return finished;
   if (Status flushed = flush_epochs(); !flushed) return flushed;

@@ -48,38 +48,35 @@ Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserv
   FileSystem& files = storage.descriptors->files();
   std::string name = id.directory_name();
   std::string directory = state_->path(name);
+  {
+    // An earlier partition of that name that nobody has forgotten: a new log that the old recovery point
+    // speaks of would look damaged.
+    std::lock_guard guard(state_->checkpoints_mutex);
+    if (state_->checkpoints.erase(name) > 0) {
+      Status gone = state_->save_checkpoints();
+      if (gone) gone = state_->save_log_starts();
+      if (gone) gone = files.sync_file_system(state_->directory);
+      if (!gone) return std::unexpected(gone.error());
+    }
+  }
   if (files.exists(directory)) {
     if (Status cleared = state_->clear_unfinished(directory); !cleared) {
       return std::unexpected(cleared.error());
     }
   }
   if (Status made = files.make_directory(directory); !made) return std::unexpected(made.error());
-  std::string metadata = directory + "/" + kPartitionMetadata;
-  Status wrote = replace_file_unsynced(files, metadata, format_partition_metadata(topic_id));
+  Status wrote = replace_file_unsynced(files, directory + "/" + kPartitionMetadata,
+                                       format_partition_metadata(topic_id));
   if (!wrote) return std::unexpected(wrote.error());
-  {
-    // An earlier partition of that name may have left its offsets.
-    std::lock_guard guard(state_->checkpoints_mutex);
-    if (state_->checkpoints.erase(name) > 0) {
-      Status saved = state_->save_checkpoints();
-      if (saved) saved = state_->save_log_starts();
-      if (!saved) return std::unexpected(saved.error());
-    }
-  }
   auto parts =
       std::make_unique<Log::Parts>(storage, observer, state_->options.path, name, topic_id, config);
   Result<DirectorySync*> sync = storage.syncs->directory(state_->options.path);
   if (!sync) return std::unexpected(sync.error());
   state_->open_marks(**sync);
   parts->directory_sync = *sync;
-  // Makes the first segment and brings the directory's names to disk.
+  parts->directory_durable = false;
+  // Makes the first segment.
   if (auto loaded = load_log_parts(*parts, {.clean = true}); !loaded) return sys_error(EIO);
-  Result<OpenFile> file = OpenFile::open(files, metadata, OpenMode::kReadWrite);
-  if (!file) return std::unexpected(file.error());
-  if (Status synced = files.sync(file->fd()); !synced) return std::unexpected(synced.error());
-  if (Status synced = files.sync_directory(state_->options.path); !synced) {
-    return std::unexpected(synced.error());
-  }
   parts->add_mark(id.partition, 0);
   return std::make_unique<Log>(std::move(parts));
 }
@@ -89,9 +86,8 @@ Result<std::unique_ptr<Log>, std::string> LogDir::load_log(ShardStorage& storage
                                                            const TopicPartition& id,
                                                            const LogConfig& config) {
   std::string name = id.directory_name();
-  auto found = std::find_if(state_->partitions.begin(), state_->partitions.end(),
-                            [&](const FoundPartition& partition) { return partition.id == id; });
-  Uuid topic_id = found == state_->partitions.end() ? Uuid{} : found->topic_id;
+  auto found = state_->topic_ids.find(name);
+  Uuid topic_id = found == state_->topic_ids.end() ? Uuid{} : found->second;
   auto parts =
       std::make_unique<Log::Parts>(storage, observer, state_->options.path, name, topic_id, config);
   Result<DirectorySync*> sync = storage.syncs->directory(state_->options.path);
@@ -102,6 +98,7 @@ Result<std::unique_ptr<Log>, std::string> LogDir::load_log(ShardStorage& storage
   int64_t durable = std::max(checkpoint.recovery_point, durable_offset(topic_id, id.partition));
   LoadOptions load{state_->clean, checkpoint.recovery_point, checkpoint.log_start_offset, durable,
                    state_->sync_failed};
+  if (!state_->clean) state_->unsettled = true;
   if (auto loaded = load_log_parts(*parts, load); !loaded) return Failure(loaded.error());
   // After any other stop than a clean one the end may be in the page cache only; a sync will tell.
   parts->add_mark(id.partition, state_->clean ? parts->synced_end.offset : durable);
@@ -149,8 +146,27 @@ Status LogDir::set_aside(const TopicPartition& id) {
   if (Status renamed = state_->files.rename(state_->path(id.directory_name()), to); !renamed)
     return renamed;
   // Gone from what was found: a topic of that name and another id gets a new directory.
-  std::erase_if(state_->partitions, [&](const FoundPartition& found) { return found.id == id; });
-  return state_->files.sync_directory(state_->options.path);
+  state_->take_out(id);
+  state_->unsettled = true;
+  return forget({id});
+}
+
+bool LogDir::discard_unfinished(const FoundPartition& found) {
+  std::string name = found.id.directory_name();
+  if (!found.topic_id.is_zero() || !state_->clear_unfinished(state_->path(name))) return false;
+  state_->take_out(found.id);
+  return true;
+}
+
+Status LogDir::settle() {
+  if (!state_->unsettled.exchange(false)) return {};
+  {
+    std::lock_guard guard(state_->checkpoints_mutex);
+    if (Status saved = state_->save_log_starts(); !saved) return saved;
+  }
+  Status synced = state_->files.sync_file_system(state_->directory);
+  if (!synced) state_->note_failed_sync();
+  return synced;
 }
 
 std::optional<PartitionCheckpoint> LogDir::checkpoint_of(const TopicPartition& id) const {
@@ -198,13 +214,30 @@ Result<bool> LogDir::place_log_starts(const std::string& file, uint64_t version)
   return true;
 }
 
+std::vector<TopicPartition> LogDir::in_checkpoints() const {
+  std::lock_guard guard(state_->checkpoints_mutex);
+  std::vector<TopicPartition> ids;
+  for (const auto& [name, checkpoint] : state_->checkpoints) ids.push_back(checkpoint.id);
+  return ids;
+}
+
+Status LogDir::forget(const std::vector<TopicPartition>& deleted) {
+  std::lock_guard guard(state_->checkpoints_mutex);
+  size_t erased = 0;
+  for (const TopicPartition& id : deleted) erased += state_->checkpoints.erase(id.directory_name());
+  if (erased == 0) return {};
+  state_->unsettled = true;
+  state_->find_log_starts();
+  return state_->save_checkpoints();
+}
+
 Status LogDir::mark_clean_shutdown() {
   {
     std::lock_guard guard(state_->checkpoints_mutex);
     if (Status saved = state_->save_log_starts(); !saved) return saved;
   }
   // One sync for the indexes, snapshots and checkpoints of all partitions; the marker vouches for them.
-  if (Status synced = state_->files.sync_file_system(state_->options.path); !synced) return synced;
+  if (Status synced = state_->files.sync_file_system(state_->directory); !synced) return synced;
   return write_file_atomically(state_->files, state_->path(kCleanShutdownMarker),
                                format_clean_shutdown(kNoBrokerEpoch));
 }

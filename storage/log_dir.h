@@ -4,6 +4,14 @@
 // Opened by the starting thread before the shards run. After that: create_log, load_log and delete_log
 // are called by the partition's owner shard and touch only that partition's directory; the checkpoint
 // and shutdown calls are made by one shard at a time (the catalog's writer).
+//
+// What is on stable storage, and when:
+// - meta.properties, before open() returns.
+// - What a start reads, repairs and makes, when settle() returns; nobody is answered before.
+// - A new partition's names, with the first sync of its log (sync_queue.h), so before anything in it counts
+//   as synced. Until then a power loss may take the directory; the next start makes it again, since the
+//   catalog names it.
+// - A deleted partition's checkpoint lines are gone before a partition of that name is made (forget()).
 #pragma once
 
 #include <cstdint>
@@ -65,7 +73,8 @@ class LogDir {
   // Partition directories found (not -delete, -stray, -future; leftovers of a deletion are removed).
   const std::vector<FoundPartition>& partitions() const;
 
-  // Creates the directory and an empty log; durable when it returns.
+  // Creates the directory and an empty log, without waiting for the disk (unless forget() was not called
+  // for an earlier partition of that name, whose checkpoint lines are still there).
   Result<std::unique_ptr<Log>> create_log(ShardStorage& storage, LogObserver& observer,
                                           const TopicPartition& id, Uuid topic_id,
                                           const LogConfig& config);
@@ -87,8 +96,16 @@ class LogDir {
   void delete_log(ShardStorage& storage, std::unique_ptr<Log> log, const TopicPartition& id);
 
   // Renames a directory that belongs to no topic of the catalog to <name>.<32 hex>-stray, as Apache Kafka
-  // does: nothing is deleted that the catalog did not delete. Takes it out of partitions(). Start-up only.
+  // does: nothing is deleted that the catalog did not delete. Takes it, and its checkpoint lines, out of
+  // what was found. Start-up only.
   Status set_aside(const TopicPartition& id);
+  // A directory without a sound partition.metadata and without records: what a power loss left of its
+  // creation. Empties it and takes it out of what was found, so that it is made again. False: it is
+  // something else. Start-up only.
+  bool discard_unfinished(const FoundPartition& found);
+  // Brings to stable storage what was changed, or read after an unclean stop, by one sync if any. Start-up
+  // only: after directories were set aside, and after every log was loaded.
+  Status settle();
 
   // Checkpoint of a log that was read at open, for a partition that is not loaded (yet).
   std::optional<PartitionCheckpoint> checkpoint_of(const TopicPartition& id) const;
@@ -106,6 +123,11 @@ class LogDir {
   LogStarts log_starts() const;
   // Renames `file`, synced, over the checkpoint. False: the log starts have changed since `version`.
   Result<bool> place_log_starts(const std::string& file, uint64_t version);
+  // The partitions that have lines.
+  std::vector<TopicPartition> in_checkpoints() const;
+  // The partitions were deleted: their lines leave the checkpoints. On stable storage when log_starts() are, and
+  // the file system was synced after this.
+  Status forget(const std::vector<TopicPartition>& deleted);
   // Writes .kafka_cleanshutdown. Call after every log is closed and the checkpoints are written.
   Status mark_clean_shutdown();
 

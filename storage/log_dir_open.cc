@@ -22,7 +22,7 @@ std::string sentence(const std::string& path, SysError error) {
   return fmt::format("{}: {}", path, to_string(error));
 }
 
-// The directory and what is missing of its parents.
+// The directory and what is missing of its parents; formatting syncs them.
 Status make_directories(FileSystem& files, const std::string& path) {
   if (path.empty() || files.exists(path)) return {};
   size_t slash = path.find_last_not_of('/');
@@ -30,9 +30,12 @@ Status make_directories(FileSystem& files, const std::string& path) {
   if (slash != std::string::npos && slash > 0) {
     if (Status made = make_directories(files, path.substr(0, slash)); !made) return made;
   }
-  if (Status made = files.make_directory(path); !made) return made;
-  if (slash == std::string::npos) return files.sync_directory(".");
-  return files.sync_directory(slash == 0 ? "/" : path.substr(0, slash));
+  return files.make_directory(path);
+}
+
+// What a power loss may leave of a file that was renamed before its bytes were on the disk.
+bool never_written(std::string_view text) {
+  return text.empty() || text.find('\0') != std::string_view::npos;
 }
 
 Status remove_tree(FileSystem& files, const std::string& path) {
@@ -70,12 +73,21 @@ Result<void, std::string> LogDir::State::open() {
     return Failure(sentence(options.path, made.error()));
   }
   if (auto locked = take_lock(); !locked) return locked;
+  if (auto opened = open_directory(); !opened) return opened;
   if (auto scanned = scan(); !scanned) return scanned;
   if (auto loaded = load_properties(); !loaded) return loaded;
   read_checkpoints();
   read_marks();
   if (auto taken = take_marker(); !taken) return taken;
   if (sync_failed) clean = false;
+  unsettled = !clean;
+  return {};
+}
+
+Result<void, std::string> LogDir::State::open_directory() {
+  Result<FileFd> fd = files.open(options.path, OpenMode::kDirectory);
+  if (!fd) return Failure(sentence(options.path, fd.error()));
+  directory = *fd;
   return {};
 }
 
@@ -109,6 +121,7 @@ Result<void, std::string> LogDir::State::scan() {
     std::string metadata = path(entry.name) + "/" + kPartitionMetadata;
     Result<std::string> text = read_file(files, metadata, kMaxSmallFileBytes);
     if (text) found.topic_id = parse_partition_metadata(*text).value_or(Uuid{});
+    topic_ids[entry.name] = found.topic_id;
     partitions.push_back(std::move(found));
   }
   return {};
@@ -121,6 +134,8 @@ Result<void, std::string> LogDir::State::load_properties() {
     if (text.error().code != ENOENT) return Failure(sentence(file, text.error()));
     return format();
   }
+  // Formatting ends with a sync before anything else is made here: nobody was told of this cluster.
+  if (never_written(*text) && partitions.empty()) return format();
   Result<MetaProperties, std::string> parsed = parse_meta_properties(*text);
   if (!parsed) return Failure(fmt::format("{}: {}", file, parsed.error()));
   properties = *parsed;
@@ -153,8 +168,13 @@ Result<void, std::string> LogDir::State::format() {
   properties.cluster_id =
       options.cluster_id.empty() ? random_uuid(io).to_string() : options.cluster_id;
   properties.directory_id = random_uuid(io);
-  Status wrote = write_file_atomically(files, file, format_meta_properties(properties));
-  if (!wrote) return Failure(sentence(file, wrote.error()));
+  Status wrote = replace_file_unsynced(files, file, format_meta_properties(properties));
+  // One sync for the file, its name and the directories above.
+  if (wrote) wrote = files.sync_file_system(directory);
+  if (!wrote) {
+    (void)files.unlink(file);  // what a sync that failed left looks whole
+    return Failure(sentence(file, wrote.error()));
+  }
   // Nothing to recover.
   clean = true;
   return {};
@@ -226,6 +246,11 @@ void LogDir::State::open_marks(DirectorySync& sync) {
   if (marks) sync.marks = std::move(*marks);
 }
 
+void LogDir::State::note_failed_sync() {
+  auto marks = DurableMarks::create(files, path(kDurableMarks + std::to_string(next_marks++)));
+  if (marks) (*marks)->note_failed_sync();
+}
+
 // The mutex is held, in these three.
 Status LogDir::State::save_checkpoints() {
   std::vector<OffsetCheckpointEntry> recovery, watermark;
@@ -266,12 +291,17 @@ Status LogDir::State::save_log_starts() {
   return saved;
 }
 
+void LogDir::State::take_out(const TopicPartition& id) {
+  std::erase_if(partitions, [&](const FoundPartition& found) { return found.id == id; });
+  topic_ids.erase(id.directory_name());
+}
+
 // What a creation left that never ended: nothing in it was acknowledged. Records are not touched.
-Status LogDir::State::clear_unfinished(const std::string& directory) {
-  Result<std::vector<DirectoryEntry>> entries = files.list(directory);
+Status LogDir::State::clear_unfinished(const std::string& partition) {
+  Result<std::vector<DirectoryEntry>> entries = files.list(partition);
   if (!entries) return std::unexpected(entries.error());
   for (const DirectoryEntry& entry : *entries) {
-    std::string name = directory + "/" + entry.name;
+    std::string name = partition + "/" + entry.name;
     if (entry.is_directory) return sys_error(EEXIST);
     if (!entry.name.ends_with(kLogSuffix)) continue;
     Result<OpenFile> file = OpenFile::open(files, name, OpenMode::kRead);
@@ -281,7 +311,7 @@ Status LogDir::State::clear_unfinished(const std::string& directory) {
     if (*size > 0) return sys_error(EEXIST);
   }
   for (const DirectoryEntry& entry : *entries) {
-    if (Status removed = files.unlink(directory + "/" + entry.name); !removed) return removed;
+    if (Status removed = files.unlink(partition + "/" + entry.name); !removed) return removed;
   }
   return {};
 }

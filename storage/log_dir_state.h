@@ -23,12 +23,14 @@ std::string mark_name(Uuid topic_id, int32_t partition);
 struct LogDir::State {
   State(Io& io_, const LogDirOptions& options_) : io(io_), files(io_.files()), options(options_) {}
   ~State() {
+    if (directory >= 0) files.close(directory);
     if (lock >= 0) files.close(lock);
   }
 
   std::string path(std::string_view name) const { return options.path + "/" + std::string(name); }
 
   Result<void, std::string> open();
+  Result<void, std::string> open_directory();
   Result<void, std::string> take_lock();
   Result<void, std::string> scan();
   Result<void, std::string> load_properties();
@@ -38,20 +40,27 @@ struct LogDir::State {
   void read_marks();
   // Its file, when this shard has none yet.
   void open_marks(DirectorySync& sync);
+  // For the next start, when no shard has marks yet.
+  void note_failed_sync();
   template <class Set>
   void read_checkpoint(const char* name, Set set);
   Status save_checkpoints();
   void find_log_starts();
   Status save_log_starts();
-  Status clear_unfinished(const std::string& directory);
+  void take_out(const TopicPartition& id);
+  Status clear_unfinished(const std::string& partition);
 
   Io& io;
   FileSystem& files;
   LogDirOptions options;
   MetaProperties properties;
   FileFd lock = -1;
+  FileFd directory = -1;  // for syncs: the kernel reports write-back errors since it was opened
   bool clean = false;
+  // Something was changed, or read that may be in the page cache only: LogDir::settle() has work.
+  std::atomic<bool> unsettled{false};
   std::vector<FoundPartition> partitions;
+  std::unordered_map<std::string, Uuid> topic_ids;  // of `partitions`, by directory name
 
   // What earlier runs noted: the directory's files, and the offsets by "<topic id>-<partition>".
   std::vector<std::string> old_marks;

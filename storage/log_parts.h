@@ -150,6 +150,7 @@ struct Log::Parts : ListHook<DirtyTag>, ListHook<SyncTag> {
   uint64_t written_back = 0;  // position up to which write-back was started in the active segment
 
   // For SyncQueue.
+  bool directory_durable = true;  // its name, and those of the files it was made with, are on disk
   DirectorySync* directory_sync = nullptr;
   FileSync* file_sync = nullptr;  // in flight
   std::optional<DurableMarks::Slot> mark;

@@ -35,10 +35,7 @@ class Loader {
       if (Loaded recovered = recover(); !recovered) return recovered;
     }
     if (Loaded settled = settle(); !settled) return settled;
-    for (auto& segment : parts_.segments) {
-      segment->set_name_durable();
-      parts_.storage.descriptors->close(*segment);
-    }
+    for (auto& segment : parts_.segments) parts_.storage.descriptors->close(*segment);
     return {};
   }
 
@@ -65,6 +62,7 @@ class Loader {
       if (!size) return failed(size.error());
       if (*size > std::numeric_limits<int32_t>::max()) return failed({EFBIG});
       segment->set_size(*size);
+      segment->set_name_durable();  // LogDir::settle() sees to it
       parts_.segments.push_back(std::move(segment));
     }
     if (parts_.segments.empty()) {
@@ -92,9 +90,6 @@ class Loader {
     auto segment = make_segment(offset);
     if (Status created = segment->create(); !created) return failed(created.error());
     parts_.segments.push_back(std::move(segment));
-    if (Status synced = parts_.files.sync_directory(*parts_.directory); !synced) {
-      return failed(synced.error());
-    }
     load_epochs();
     return {};
   }
@@ -161,7 +156,7 @@ class Loader {
     if (Status loaded = parts_.load_producers(); !loaded) return failed(loaded.error());
     if (Loaded scanned = scan_from(first); !scanned) return scanned;
     note_aborts(first);
-    return sync_from(first);
+    return finish_from(first);
   }
 
   // The transaction indexes that were made again are in the page cache only.
@@ -193,11 +188,23 @@ class Loader {
     return {};
   }
 
+  // Whether the end of the log before this segment is gone, cut between two batches. Compaction leaves gaps
+  // too; and what lies before the log's start does not matter.
+  bool lost_before(const Segment& segment, int64_t next) const {
+    return !parts_.config.compact_policy &&
+           segment.base_offset() > std::max(next, options_.log_start_offset);
+  }
+
   Loaded scan_from(size_t first) {
     int64_t next = parts_.segments[first]->base_offset();
     for (size_t i = first; i < parts_.segments.size(); ++i) {
       Segment& segment = *parts_.segments[i];
       uint64_t size = segment.size();
+      if (i > first && lost_before(segment, next)) {
+        if (next < options_.durable_offset) break;
+        if (Loaded dropped = drop_segments_after(i - 1); !dropped) return dropped;
+        break;
+      }
       if (i > first) {
         parts_.producers->set_end_offset(segment.base_offset());
         if (Status wrote = parts_.write_snapshot(segment.base_offset()); !wrote) {
@@ -238,30 +245,16 @@ class Loader {
     return {};
   }
 
-  // What was read may be in the page cache only: it counts as synced when it is.
-  Loaded sync_from(size_t first) {
-    Loaded synced = try_sync_from(first);
-    if (!synced && parts_.directory_sync != nullptr && parts_.directory_sync->marks) {
-      parts_.directory_sync->marks->note_failed_sync();
-    }
-    return synced;
-  }
-
-  Loaded try_sync_from(size_t first) {
+  Loaded finish_from(size_t first) {
     for (size_t i = first; i < parts_.segments.size(); ++i) {
       Segment& segment = *parts_.segments[i];
       if (i + 1 < parts_.segments.size()) {
         if (Status finished = segment.finish(); !finished) return failed(finished.error());
       }
-      Result<FileFd> fd = segment.file();
-      if (!fd) return failed(fd.error());
-      if (options_.sync_failed) {
-        if (Status wrote = write_again(parts_.files, segment, options_.durable_offset); !wrote) return failed(wrote.error());
-      }
-      if (Status synced = parts_.files.sync(*fd); !synced) return failed(synced.error());
+      if (!options_.sync_failed) continue;
+      Status wrote = write_again(parts_.files, segment, options_.durable_offset);
+      if (!wrote) return failed(wrote.error());
     }
-    Status synced = parts_.files.sync_directory(*parts_.directory);
-    if (!synced) return failed(synced.error());
     return {};
   }
 

@@ -6,6 +6,9 @@
 // indexes, producer state, leader epochs. Damage in what was on stable storage is never cut away, and lost
 // segment files are not taken for none: the log does not open and the error says which offsets.
 //
+// Nothing is synced here: what was read may be in the page cache only. It counts as synced all the same, since
+// LogDir::settle() syncs it before anybody is answered.
+//
 // Owner shard: the log's. Blocking; start-up only.
 #pragma once
 

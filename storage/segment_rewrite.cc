@@ -21,6 +21,10 @@ Status write_again(FileSystem& files, Segment& segment, int64_t offset) {
     if (!place) return std::unexpected(place.error());
     position = *place ? (*place)->position : end;
   }
+  if (position == end) return {};
+  // The kernel tells of a failure once: what it still owes of the old one is not to be held against what is
+  // written now.
+  (void)files.sync(*fd);
   std::vector<uint8_t> piece(std::min<uint64_t>(end - position, kPieceBytes));
   while (position < end) {
     size_t wanted = std::min<uint64_t>(piece.size(), end - position);

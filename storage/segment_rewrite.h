@@ -12,7 +12,7 @@ namespace pelton::storage {
 
 class Segment;
 
-// From the batch that holds `offset` to the end.
+// From the batch that holds `offset` to the end. Not synced.
 Status write_again(FileSystem& files, Segment& segment, int64_t offset);
 
 }  // namespace pelton::storage

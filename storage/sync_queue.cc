@@ -15,8 +15,10 @@ size_t first_unsynced(Log::Parts& log) {
   return std::min(at, log.segments.size() - 1);
 }
 
-// A synced log whose end lies behind a new name needs that name on disk as well, and everything between.
+// A log whose directory is new needs that on disk as well; a synced one whose end lies behind a new name
+// that name, and everything between.
 bool needs_directory_sync(Log::Parts& log) {
+  if (!log.directory_durable) return true;
   if (log.unsynced_aborts_from >= 0) return true;
   if (!log.config.synced()) return false;
   for (size_t i = first_unsynced(log); i < log.segments.size(); ++i) {
@@ -77,7 +79,8 @@ void SyncQueue::sort_wanted(SyncList& single) {
   while (!wanted_.empty()) {
     Log::Parts& log = wanted_.front();
     wanted_.pop_front();
-    bool all_synced = log.written_end.offset <= log.synced_end.offset && log.unsynced_aborts_from < 0;
+    bool all_synced = log.written_end.offset <= log.synced_end.offset && log.unsynced_aborts_from < 0 &&
+                      log.directory_durable;
     if (log.failed || all_synced) continue;
     if (needs_directory_sync(log)) {
       log.directory_sync->waiting.push_back(log);
@@ -103,7 +106,13 @@ void SyncQueue::start() {
     start_file_sync(log);
   }
   for (auto& directory : directories_) {
-    if (!directory->running && !directory->waiting.empty()) start_directory_sync(*directory);
+    bool wanted = !directory->waiting.empty() || !directory->waiting_waiters.empty();
+    if (directory->running || !wanted) continue;
+    if (directory->error < 0) {
+      fail_waiting(*directory);
+    } else {
+      start_directory_sync(*directory);
+    }
   }
 }
 
@@ -135,6 +144,7 @@ void SyncQueue::start_file_sync(Log::Parts& log) {
 
 void SyncQueue::start_directory_sync(DirectorySync& directory) {
   directory.covered.swap(directory.waiting);
+  directory.covered_waiters.swap(directory.waiting_waiters);
   for (Log::Parts& log : directory.covered) {
     log.sync_covers = log.written_end;
     log.sync_in_flight = true;
@@ -144,6 +154,25 @@ void SyncQueue::start_directory_sync(DirectorySync& directory) {
   ++counters_.file_system_syncs;
   directory.begun_ns = io_.now_ns();
   io_.sync_file_system(directory.directory, directory.op);
+}
+
+void SyncQueue::fail_waiting(DirectorySync& directory) {
+  while (!directory.waiting.empty()) {
+    Log::Parts& log = directory.waiting.front();
+    directory.waiting.pop_front();
+    log.fail({-directory.error});
+  }
+  DirectorySync::tell_waiters(directory.waiting_waiters, directory.error);
+}
+
+void DirectorySync::tell_waiters(FileSystemWaiters& waiters, int32_t result) {
+  FileSystemWaiters now;
+  now.swap(waiters);
+  while (!now.empty()) {
+    FileSystemWaiter& waiter = now.front();
+    now.pop_front();
+    waiter.done(waiter.owner, result);
+  }
 }
 
 void FileSync::on_done(int32_t result) {
@@ -170,8 +199,11 @@ void FileSync::on_done(int32_t result) {
 void DirectorySync::on_done(int32_t result) {
   queue.counters_.file_system_sync_times.add(queue.io_.now_ns() - begun_ns);
   running = false;
+  error = std::min(error, result);
+  if (result < 0 && marks) marks->note_failed_sync();
   if (result >= 0) {
     for (Log::Parts& log : covered) {
+      log.directory_durable = true;
       for (auto& segment : log.segments) {
         if (segment->base_offset() <= log.sync_covers.segment_base) segment->set_name_durable();
       }
@@ -185,6 +217,7 @@ void DirectorySync::on_done(int32_t result) {
     covered.pop_front();
     queue.finish(log, result);
   }
+  tell_waiters(covered_waiters, std::min(result, 0));
   queue.start();
 }
 

@@ -187,6 +187,7 @@ std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
     if (auto name = names_.find(id); name != names_.end()) refresh(*topics_.find(name->second)->second);
   }
   changed_.clear();
+  topics_removed_ = 0;
   auto snapshot = std::make_shared<CatalogSnapshot>();
   for (const auto& [name, topic] : topics_) {
     snapshot->by_name_.emplace_hint(snapshot->by_name_.end(), name, topic);

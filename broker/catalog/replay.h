@@ -57,6 +57,8 @@ class CatalogReplay {
   Outcome check_complete() const;
 
   std::shared_ptr<const CatalogSnapshot> snapshot();
+  // Topics removed since the last snapshot.
+  size_t topics_removed() const { return topics_removed_; }
 
   const TopicInfo* find(std::string_view topic) const;
   const TopicInfo* find(Uuid topic) const;
@@ -105,6 +107,7 @@ class CatalogReplay {
   std::map<std::string, std::shared_ptr<TopicInfo>, std::less<>> topics_;
   std::map<Uuid, std::string> names_;
   std::set<Uuid> changed_;  // since the last snapshot: no snapshot holds these
+  size_t topics_removed_ = 0;
   ResourceConfigs configs_;
   std::shared_ptr<const ResourceConfigs> shown_configs_;  // of the last snapshot; null: changed since
   std::map<std::string, int16_t, std::less<>> features_;

@@ -77,6 +77,7 @@ struct RecordAppliers {
     replay.topics_.erase(name->second);
     replay.changed_.erase(record.topic_id);
     replay.names_.erase(name);
+    ++replay.topics_removed_;
     return {};
   }
 

@@ -8,8 +8,6 @@
 #include "broker/catalog/metadata_log.h"
 #include "broker/catalog/metadata_snapshots.h"
 #include "broker/catalog/registration.h"
-#include "broker/group/group_shard.h"
-#include "broker/partition_set.h"
 #include "proto/messages/metadata_records.h"
 #include "reactor/base/log.h"
 
@@ -34,6 +32,8 @@ class CatalogWriter::ProducerIdBlock final : public CatalogChange {
  public:
   explicit ProducerIdBlock(CatalogWriter& writer) : writer_(writer) {}
 
+  bool makes_nothing() const override { return true; }
+
   void plan(const CatalogReplay& state, MetadataRecords& records) override {
     first_ = state.next_producer_id();
     int32_t node_id = writer_.here_.config.node_id;
@@ -51,16 +51,20 @@ class CatalogWriter::ProducerIdBlock final : public CatalogChange {
   int64_t first_ = 0;
 };
 
-CatalogWriter::CatalogWriter(BrokerShard& here) : here_(here) {
+CatalogWriter::CatalogWriter(BrokerShard& here)
+    : here_(here),
+      publication_(here, this,
+                   [](void* self, bool failed) {
+                     static_cast<CatalogWriter*>(self)->on_published(failed);
+                   }),
+      removed_(here, this, [](void* self, Status outcome) {
+        static_cast<CatalogWriter*>(self)->on_forgotten(outcome);
+      }) {
   replay_ = std::make_unique<CatalogReplay>(here.shard.count(), here.config);
   commit_.owner = this;
   commit_.done = [](void* self, ErrorCode error) {
     static_cast<CatalogWriter*>(self)->on_committed(error);
   };
-  for (ShardId shard = 0; shard < here.shard.count(); ++shard) {
-    publications_.push_back(std::make_unique<Publication>());
-    publications_.back()->writer = this;
-  }
 }
 
 CatalogWriter::~CatalogWriter() {
@@ -152,10 +156,11 @@ void CatalogWriter::on_turn(int32_t) {
 
 void CatalogWriter::plan_round() {
   busy_ = true;
-  any_shard_failed_ = refused_ = false;
+  refused_ = false;
   size_t changes = 0, bytes = 0;
   while (!waiting_.empty() && changes < kMaxRoundChanges && bytes < kMaxRoundBytes) {
     CatalogChange& change = waiting_.front();
+    if (replay_->topics_removed() > 0 && !change.makes_nothing()) break;
     waiting_.pop_front();
     --waiting_count_;
     round_.push_back(change);
@@ -242,29 +247,20 @@ void CatalogWriter::give_up_round() {
 }
 
 void CatalogWriter::publish() {
+  removed_.note(*snapshot_, *replay_);
   snapshot_ = replay_->snapshot();
-  acks_missing_ = publications_.size();
-  for (size_t shard = 0; shard < publications_.size(); ++shard) {
-    publications_[shard]->snapshot = snapshot_;
-    here_.shard.send(static_cast<ShardId>(shard), publications_[shard]->to_shard);
-  }
+  publication_.start(snapshot_);
 }
 
-void CatalogWriter::Publication::on_shard(Shard& there) {
-  auto& broker = there.context<BrokerShard>();
-  broker.use_catalog(std::move(snapshot));
-  auto applied = broker.partitions->apply(broker.catalog);
-  broker.groups->on_catalog_applied(broker);
-  failed = !applied;
-  if (failed) log_error("shard {}: {}", there.id(), applied.error());
-  there.send(kCatalogShard, back);
+void CatalogWriter::on_published(bool failed) {
+  refused_ = refused_ || failed;
+  if (removed_.any()) return removed_.forget();
+  on_forgotten({});
 }
 
-void CatalogWriter::Publication::on_back(Shard&) {
-  writer->any_shard_failed_ |= failed;
-  if (--writer->acks_missing_ > 0) return;
-  bool any_failed = writer->any_shard_failed_ || writer->refused_;
-  writer->finish_round(any_failed ? ErrorCode::kKafkaStorageError : ErrorCode::kNone);
+void CatalogWriter::on_forgotten(Status outcome) {
+  if (!outcome && !stopped_) log_error("the checkpoints of deleted partitions: {}", to_string(outcome.error()));
+  finish_round(!outcome || refused_ ? ErrorCode::kKafkaStorageError : ErrorCode::kNone);
 }
 
 void CatalogWriter::finish_round(ErrorCode error) {

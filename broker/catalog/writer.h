@@ -1,16 +1,18 @@
 // CatalogWriter: the only door to change what the cluster's metadata says.
 //
 // A change plans metadata records against the state after all earlier changes; they are appended to
-// __cluster_metadata-0, committed, applied by replay, published as a new snapshot to every shard, and
-// the change is done when every shard has applied it. Changes that come while a round is under way wait
-// (bounded) and go together in the next.
+// __cluster_metadata-0, committed, applied by replay, and the change is done when every shard shows them:
+// first each shard creates its new partitions, then each takes over the new snapshot, so that a client which
+// sees a topic can use it through every shard. Changes that come while a round is under way wait (bounded)
+// and go together in the next. A round that removes topics ends with a sync of the file system, and makes
+// none: when a name comes again, nothing of the deleted topic is left on disk that speaks of it.
 //
 // Owner shard: kCatalogShard. Lifetime: from start-up until its shard's loop has stopped.
 //
 // How the server uses it (server.cc), all before the listeners open:
 //   1. on shard 0, or before the loops run:  auto writer = CatalogWriter::open(here);    // blocking
 //      here.catalog_writer = writer.get();
-//   2. on every shard:  here.catalog = writer.snapshot();  here.partitions->apply(here.catalog);
+//   2. on every shard:  here.catalog = writer.snapshot();  here.partitions->load(here.catalog);
 //   3. on shard 0, when all have done so:  writer.start();
 //   Shutdown, on shard 0:  writer.stop() when nothing will ask for changes any more (what waits is
 //   answered with an error); metadata_log() goes into the checkpoints like every partition; then close().
@@ -24,6 +26,8 @@
 
 #include "broker/broker_shard.h"
 #include "broker/catalog/metadata_record.h"
+#include "broker/catalog/publication.h"
+#include "broker/catalog/removed_topics.h"
 #include "broker/catalog/replay.h"
 #include "broker/catalog/snapshot.h"
 #include "broker/partition.h"
@@ -37,6 +41,8 @@ struct ChangeTag;
 class CatalogChange : public ListHook<ChangeTag> {
  public:
   virtual ~CatalogChange() = default;
+  // Makes no topic and no partition: may go in one round with changes that remove topics.
+  virtual bool makes_nothing() const { return false; }
   // Puts the records that make the change into `records`, or none. `state` has all earlier changes.
   virtual void plan(const CatalogReplay& state, MetadataRecords& records) = 0;
   // kNone: committed, and applied on every shard. Else nothing was changed, or (kKafkaStorageError) it
@@ -75,15 +81,6 @@ class CatalogWriter {
 
  private:
   class ProducerIdBlock;
-  struct Publication {  // one for each shard; travels there and back
-    CatalogWriter* writer = nullptr;
-    std::shared_ptr<const CatalogSnapshot> snapshot;
-    bool failed = false;
-    Message to_shard = Message::bind<&Publication::on_shard>(this);
-    Message back = Message::bind<&Publication::on_back>(this);
-    void on_shard(Shard& there);
-    void on_back(Shard& here);
-  };
   using Changes = IntrusiveList<CatalogChange, ChangeTag>;
 
   explicit CatalogWriter(BrokerShard& here);
@@ -100,6 +97,8 @@ class CatalogWriter {
   void on_committed(proto::ErrorCode error);
   void give_up_round();
   void publish();
+  void on_published(bool failed);
+  void on_forgotten(Status outcome);
   void finish_round(proto::ErrorCode error);
   void end_all(Changes& changes, proto::ErrorCode error);
   void hand_out_producer_ids();
@@ -116,11 +115,10 @@ class CatalogWriter {
   Changes round_;
   std::vector<std::vector<uint8_t>> in_flight_;  // batches of this round, until they are committed
   CommitWaiter commit_;
-  std::vector<std::unique_ptr<Publication>> publications_;
-  size_t acks_missing_ = 0;
+  Publication publication_;
+  RemovedTopics removed_;
   Completion turn_ = Completion::bind<&CatalogWriter::on_turn>(this);
-  bool any_shard_failed_ = false;
-  bool refused_ = false;  // the metadata log did not take a batch of this round
+  bool refused_ = false;  // the metadata log did not take a batch of this round, or a shard did not follow
   bool started_ = false;
   bool busy_ = false;    // a round is under way
   bool stopped_ = false;

@@ -39,6 +39,8 @@ class DeleteTopics final : public CatalogChange {
   DeleteTopics(BrokerShard& here, Request& request)
       : here_(here), request_(request), state_(*static_cast<State*>(request.state)) {}
 
+  bool makes_nothing() const override { return true; }
+
   void plan(const CatalogReplay& catalog, MetadataRecords& records) override {
     if (here_.shard.loop().wall_ms() > state_.deadline_ms) {
       for (const Asked& topic : state_.topics) add(topic, ErrorCode::kRequestTimedOut, "");

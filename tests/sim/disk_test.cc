@@ -153,7 +153,7 @@ TEST(SimDisk, SyncsThatEndInAnotherOrderDoNotBringOldBytesBack) {
   SimDisk disk(world);
   FileFd fd = durable_file(disk, "/a", "");
   write(disk, fd, "old", 0);
-  SimDisk::Sync first = disk.begin_file_system_sync();
+  SimDisk::Sync first = disk.begin_file_system_sync(*disk.open("/", OpenMode::kDirectory));
   write(disk, fd, "newer", 0);
   SimDisk::Sync second = disk.begin_sync(fd);
   disk.finish_sync(second);
@@ -174,6 +174,27 @@ TEST(SimDisk, AFailedSyncIsNotMadeGoodByTheNext) {
   EXPECT_EQ(content(disk, "/a"), "");
 }
 
+TEST(SimDisk, EveryDescriptorIsToldOnceOfAFailedSync) {
+  World world(1);
+  SimDisk disk(world);
+  FileFd fd = durable_file(disk, "/a", "");
+  FileFd other = *disk.open("/a", OpenMode::kReadWrite);
+  FileFd unconcerned = durable_file(disk, "/b", "");
+  FileFd directory = *disk.open("/", OpenMode::kDirectory);
+  write(disk, fd, "gone", 0);
+  disk.fail_sync(disk.begin_file_system_sync(directory));
+  EXPECT_TRUE(disk.sync(unconcerned));
+  EXPECT_TRUE(disk.sync_file_system(directory)) << "told by the failure";
+  // Nobody's sync of the file has told it yet: who opens it now is told too.
+  FileFd late = *disk.open("/a", OpenMode::kReadWrite);
+  for (FileFd each : {fd, other, late}) {
+    EXPECT_FALSE(disk.sync(each));
+    EXPECT_TRUE(disk.sync(each));
+  }
+  EXPECT_TRUE(disk.sync(*disk.open("/a", OpenMode::kReadWrite)));
+  EXPECT_TRUE(disk.sync_file_system(*disk.open("/", OpenMode::kDirectory)));
+}
+
 TEST(SimDisk, FileSystemSyncCoversNamesAndBytes) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     World world(seed);
@@ -181,7 +202,7 @@ TEST(SimDisk, FileSystemSyncCoversNamesAndBytes) {
     ASSERT_TRUE(disk.make_directory("/d"));
     FileFd fd = *disk.open("/d/a", OpenMode::kCreate);
     write(disk, fd, "kept", 0);
-    disk.finish_sync(disk.begin_file_system_sync());
+    disk.finish_sync(disk.begin_file_system_sync(*disk.open("/d", OpenMode::kDirectory)));
     disk.crash(CrashKind::kPowerLoss);
     EXPECT_EQ(content(disk, "/d/a"), "kept");
   }

@@ -57,14 +57,15 @@ Result<SimDisk::Place> SimDisk::find(const std::string& path) const {
 
 FileFd SimDisk::open_file(const FilePtr& file) {
   FileFd fd = next_fd_++;
-  open_[fd] = file;
+  uint64_t known = file->error_told ? file->errors : file->errors - 1;
+  open_[fd] = {file, std::make_shared<Told>(Told{known, errors_})};
   return fd;
 }
 
 std::shared_ptr<SimFile> SimDisk::file(FileFd fd) {
   auto found = open_.find(fd);
   CHECK(found != open_.end(), "a descriptor that is not open");
-  return found->second;
+  return found->second.file;
 }
 
 Result<FileFd> SimDisk::open(const std::string& path, OpenMode mode) {
@@ -242,21 +243,23 @@ void SimDisk::make_durable(Which&& which) {
 SimDisk::Sync SimDisk::begin_sync(FileFd fd) {
   Sync sync;
   FilePtr synced = file(fd);
+  sync.told = open_.at(fd).told;
+  sync.of = synced;
   sync.files.emplace_back(synced, synced->begin_sync());
   return sync;
 }
 
-SimDisk::Sync SimDisk::begin_file_system_sync() {
+SimDisk::Sync SimDisk::begin_file_system_sync(FileFd directory) {
   Sync sync;
+  sync.told = open_.at(directory).told;
   std::vector<FilePtr> files;
   collect(root_, false, files);
-  for (const auto& [fd, file] : open_) files.push_back(file);
+  for (const auto& [fd, open] : open_) files.push_back(open.file);
   std::set<uint64_t> seen;
   for (const FilePtr& file : files)
     if (file->dirty() && seen.insert(file->id()).second)
       sync.files.emplace_back(file, file->begin_sync());
   sync.changes_before = next_change_;
-  sync.of_file_system = true;
   return sync;
 }
 
@@ -265,25 +268,35 @@ void SimDisk::finish_sync(const Sync& sync) {
   make_durable([&](const Change& change) { return change.number < sync.changes_before; });
 }
 
-void SimDisk::fail_sync(const Sync& sync) {
-  ++failed_syncs_;
-  for (const auto& [file, promise] : sync.files) {
-    file->drop_sync(promise);
-    if (sync.of_file_system) file->owes_error = true;
+bool SimDisk::tells_error(const Sync& sync) {
+  bool news = sync.of != nullptr ? sync.told->of_file < sync.of->errors : sync.told->of_disk < errors_;
+  if (sync.of == nullptr) {
+    sync.told->of_disk = errors_;
+    return news;
   }
+  sync.told->of_file = sync.of->errors;
+  sync.of->error_told = true;
+  return news;
 }
 
-bool SimDisk::owes_error(const Sync& sync) {
-  if (sync.of_file_system) return false;
-  return std::exchange(sync.files.front().first->owes_error, false);
+void SimDisk::fail_sync(const Sync& sync) {
+  ++failed_syncs_;
+  ++errors_;
+  for (const auto& [file, promise] : sync.files) {
+    file->drop_sync(promise);
+    ++file->errors;
+    file->error_told = false;
+  }
+  (void)tells_error(sync);
 }
 
 Status SimDisk::sync(FileFd fd) {
   if (!powered()) return sys_error(EIO);
   world_.spend(kBlockingSyncNs);
   world_.trace("sync", file(fd)->id());
-  finish_sync(begin_sync(fd));
-  return {};
+  Sync sync = begin_sync(fd);
+  finish_sync(sync);
+  return tells_error(sync) ? Status(sys_error(EIO)) : Status();
 }
 
 Status SimDisk::sync_directory(const std::string& path) {
@@ -299,13 +312,14 @@ Status SimDisk::sync_directory(const std::string& path) {
   return {};
 }
 
-Status SimDisk::sync_file_system(const std::string& path) {
+Status SimDisk::sync_file_system(FileFd directory) {
   if (!powered()) return sys_error(EIO);
-  if (!exists(path)) return sys_error(ENOENT);
+  CHECK(file(directory)->is_directory());
   world_.spend(kBlockingSyncNs);
   world_.trace("sync file system");
-  finish_sync(begin_file_system_sync());
-  return {};
+  Sync sync = begin_file_system_sync(directory);
+  finish_sync(sync);
+  return tells_error(sync) ? Status(sys_error(EIO)) : Status();
 }
 
 // ---------------------------------------------------------------- crash
@@ -343,6 +357,7 @@ void SimDisk::crash(CrashKind kind) {
       file->entries = file->durable_entries;
     } else {
       file->lose_power(world_);
+      file->error_told = true;
     }
   }
 }

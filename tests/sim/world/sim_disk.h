@@ -29,6 +29,8 @@ enum class CrashKind : uint8_t {
 
 class SimDisk : public FileSystem {
  public:
+  using FilePtr = std::shared_ptr<SimFile>;
+
   struct Faults {
     bool sync_lies = false;   // asynchronous syncs report success and do nothing
     double sync_error = 0.0;  // chance that an asynchronous sync fails with EIO
@@ -66,7 +68,7 @@ class SimDisk : public FileSystem {
   Status make_directory(const std::string& path) override;
   Status remove_directory(const std::string& path) override;
   Status sync_directory(const std::string& path) override;
-  Status sync_file_system(const std::string& path) override;
+  Status sync_file_system(FileFd directory) override;
   bool exists(const std::string& path) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
   Result<int64_t> modified_ms(const std::string& path) override;
@@ -75,22 +77,26 @@ class SimDisk : public FileSystem {
 
   // --- for SimIo: operations that take time keep the file, not the descriptor ---
   std::shared_ptr<SimFile> file(FileFd fd);
+  // The errors of write-back that a descriptor was told of, or that were there before it.
+  struct Told {
+    uint64_t of_file = 0;
+    uint64_t of_disk = 0;
+  };
   // A sync of some files, and of the changes of directories before it.
   struct Sync {
+    std::shared_ptr<Told> told;  // of its descriptor
+    FilePtr of;                  // null: the whole disk
     std::vector<std::pair<std::shared_ptr<SimFile>, SyncPromise>> files;
     uint64_t changes_before = 0;  // 0: none
-    bool of_file_system = false;
   };
   Sync begin_sync(FileFd fd);
-  Sync begin_file_system_sync();
+  Sync begin_file_system_sync(FileFd directory);
+  // Whether there was an error that the sync's descriptor was not told of: it is now.
+  bool tells_error(const Sync& sync);
   void finish_sync(const Sync& sync);
   void fail_sync(const Sync& sync);
-  // Whether a sync of one file has to fail for an earlier one of the whole file system that did: the kernel
-  // tells every file once.
-  bool owes_error(const Sync& sync);
 
  private:
-  using FilePtr = std::shared_ptr<SimFile>;
   // One change of directories that is not on the device yet: an entry goes, an entry comes, or both.
   struct Change {
     uint64_t number;
@@ -120,7 +126,11 @@ class SimDisk : public FileSystem {
 
   World& world_;
   FilePtr root_;
-  std::map<FileFd, FilePtr> open_;
+  struct Open {
+    FilePtr file;
+    std::shared_ptr<Told> told;
+  };
+  std::map<FileFd, Open> open_;
   std::map<uint64_t, FileFd> locks_;  // by file
   std::vector<Change> changes_;       // in order
   uint64_t next_change_ = 1;
@@ -128,6 +138,7 @@ class SimDisk : public FileSystem {
   FileFd next_fd_ = 3;
   std::optional<uint64_t> changes_left_;
   uint64_t failed_syncs_ = 0;
+  uint64_t errors_ = 0;  // of write-back, ever
 };
 
 }  // namespace pelton::sim

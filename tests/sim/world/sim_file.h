@@ -54,7 +54,11 @@ class SimFile {
   void lose_power(World& world);
 
   int64_t modified_ms = 0;
-  bool owes_error = false;  // a sync of the file system that covered it has failed, and nobody asked since
+
+  // Dropped syncs: whoever has the file open is told once, by its own next sync; if nobody was, whoever
+  // opens it next.
+  uint64_t errors = 0;
+  bool error_told = true;
 
   // --- entries of a directory ---
   using Entries = std::map<std::string, std::shared_ptr<SimFile>>;

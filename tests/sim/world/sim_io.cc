@@ -291,15 +291,15 @@ void SimIo::start_sync(SimDisk::Sync sync, Op& op, uint64_t id) {
                        : world_.latency(shape_.sync_low_ns, shape_.sync_high_ns);
   end_later(op.done, takes,
             [this, promise = std::move(sync), fails, id]() -> int64_t {
-              bool failed = disk_.owes_error(promise) || fails;
-              world_.trace(failed ? "sync failed" : "synced", id);
+              world_.trace(fails ? "sync failed" : "synced", id);
               if (disk_.lost_power()) return -EIO;
-              if (failed) {
+              if (fails) {
                 disk_.fail_sync(promise);
                 return -EIO;
               }
               if (!disk_.faults.sync_lies) disk_.finish_sync(promise);
-              return 0;
+              // What another sync lost, the kernel tells this one too.
+              return disk_.tells_error(promise) ? -EIO : 0;
             });
 }
 
@@ -308,8 +308,7 @@ void SimIo::sync(FileFd file, Op& op) {
 }
 
 void SimIo::sync_file_system(FileFd directory, Op& op) {
-  (void)disk_.file(directory);
-  start_sync(disk_.begin_file_system_sync(), op, 0);
+  start_sync(disk_.begin_file_system_sync(directory), op, 0);
 }
 
 void SimIo::unlink(const char* path, Op& op) {

@@ -141,6 +141,23 @@ class CatalogWriterTest : public ::testing::Test {
     Outcome& outcome_;
   };
 
+  class Delete final : public CatalogChange {
+   public:
+    Delete(std::string name, Outcome& outcome) : name_(std::move(name)), outcome_(outcome) {}
+    bool makes_nothing() const override { return true; }
+    void plan(const CatalogReplay& state, MetadataRecords& records) override {
+      outcome_.topic = plan_delete_topic(*state.find(name_), records);
+    }
+    void done(ErrorCode error) override {
+      outcome_.done = true;
+      outcome_.error = error;
+    }
+
+   private:
+    std::string name_;
+    Outcome& outcome_;
+  };
+
   bool submit(std::string_view name, int32_t partitions, Outcome& outcome) {
     NewTopic topic{.name = std::string(name), .partitions = partitions, .assignments = {}, .configs = {}};
     return writer().submit(std::make_unique<Create>(*this, std::move(topic), outcome)) == nullptr;
@@ -179,6 +196,67 @@ TEST_F(CatalogWriterTest, ChangesOfOneRoundSeeEachOther) {
   EXPECT_EQ(first.topic.error, ErrorCode::kNone);
   EXPECT_EQ(second.topic.error, ErrorCode::kTopicAlreadyExists);
   EXPECT_TRUE(other.on_every_shard);
+}
+
+TEST_F(CatalogWriterTest, ManyPartitionsAreCreatedInSeveralTurns) {
+  start();
+  Outcome outcome;
+  ASSERT_TRUE(submit("many", 200, outcome));
+  // The catalog shows the topic nowhere before every shard has all of it.
+  turn_until([&] {
+    for (ShardId id = 0; id < kShards; ++id) {
+      if (server_->shard(id).catalog->find("many") == nullptr) continue;
+      for (ShardId other = 0; other < kShards; ++other) {
+        BrokerShard& there = server_->shard(other);
+        for (const PartitionInfo& partition : server_->shard(id).catalog->find("many")->partitions) {
+          if (partition.shard != other) continue;
+          Uuid topic_id = server_->shard(id).catalog->find("many")->id;
+          EXPECT_NE(there.partitions->find(topic_id, partition.index), nullptr);
+        }
+      }
+    }
+    return outcome.done;
+  });
+  EXPECT_EQ(outcome.error, ErrorCode::kNone);
+  EXPECT_TRUE(outcome.on_every_shard);
+  restart();
+  EXPECT_TRUE(usable_everywhere("many"));
+}
+
+TEST_F(CatalogWriterTest, ANameComesAgainInTheRoundAfterItsDeletion) {
+  start();
+  Uuid old_id = create("t", 3).topic.id;
+  restart();  // the checkpoints have lines of it
+  EXPECT_TRUE(server_->log_dir().checkpoint_of({"t", 0}).has_value());
+  Outcome deleted, again, other;
+  ASSERT_EQ(writer().submit(std::make_unique<Delete>("t", deleted)), nullptr);
+  ASSERT_TRUE(submit("t", 3, again));
+  ASSERT_TRUE(submit("u", 1, other));
+  turn_until([&] { return deleted.done; });
+  EXPECT_FALSE(again.done);
+  EXPECT_EQ(server_->log_dir().checkpoint_of({"t", 0}), std::nullopt) << "forgotten by then";
+  turn_until([&] { return again.done && other.done; });
+  EXPECT_EQ(again.topic.error, ErrorCode::kNone);
+  EXPECT_NE(again.topic.id, old_id);
+  EXPECT_TRUE(again.on_every_shard);
+  restart();
+  EXPECT_EQ(topic("t")->id, again.topic.id);
+}
+
+TEST_F(CatalogWriterTest, WhatAPowerLossTookOfANewPartitionIsMadeAgain) {
+  start();
+  create("gone", 2);
+  create("cut", 1);
+  stop();
+  std::filesystem::remove_all(data() / "gone-0");
+  std::filesystem::remove(data() / "cut-0" / "partition.metadata");
+  std::filesystem::remove(data() / ".kafka_cleanshutdown");
+  start();
+  EXPECT_TRUE(usable_everywhere("gone"));
+  EXPECT_TRUE(usable_everywhere("cut"));
+  for (const auto& entry : std::filesystem::directory_iterator(data())) {
+    EXPECT_FALSE(entry.path().string().ends_with("-stray")) << entry.path();
+  }
 }
 
 TEST_F(CatalogWriterTest, StateSurvivesARestart) {

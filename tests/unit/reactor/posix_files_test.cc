@@ -96,7 +96,7 @@ TEST_F(PosixFilesTest, ErrorsAreErrnos) {
   EXPECT_EQ(files.list(dir / "none").error().code, ENOENT);
   EXPECT_EQ(files.modified_ms(dir / "none").error().code, ENOENT);
   EXPECT_EQ(files.sync_directory(dir / "none").error().code, ENOENT);
-  EXPECT_EQ(files.sync_file_system(dir / "none").error().code, ENOENT);
+  EXPECT_EQ(files.sync_file_system(-1).error().code, EBADF);
 }
 
 TEST_F(PosixFilesTest, Directories) {
@@ -116,7 +116,10 @@ TEST_F(PosixFilesTest, Directories) {
   ASSERT_TRUE(files.rename(dir / "d/x", dir / "d/y"));
   EXPECT_FALSE(files.exists(dir / "d/x"));
   EXPECT_TRUE(files.sync_directory(dir / "d"));
-  EXPECT_TRUE(files.sync_file_system(dir.path()));
+  auto directory = files.open(dir.path(), OpenMode::kDirectory);
+  ASSERT_TRUE(directory);
+  EXPECT_TRUE(files.sync_file_system(*directory));
+  files.close(*directory);
   ASSERT_TRUE(files.unlink(dir / "d/y"));
   ASSERT_TRUE(files.remove_directory(dir / "d"));
   EXPECT_FALSE(files.exists(dir / "d"));

@@ -192,6 +192,7 @@ TEST(FailedSync, WhatWasNotOnDiskIsWrittenAgainByRecovery) {
   EXPECT_EQ(h.log->next_offset(), 22);
   EXPECT_EQ(h.io.fs.log_writes, std::vector<uint64_t>{10 * size}) << "that, and not what was durable";
   EXPECT_EQ(read_all(h.partition(kFirst)), bytes);
+  ASSERT_TRUE(h.log_dir->settle());
   h.log_dir->all_loaded();
   h.crash();
   h.io.fs.log_writes.clear();
@@ -210,15 +211,22 @@ TEST(FailedSync, OfRecoveryIsRememberedToo) {
   h.crash();
   h.io.fs.sync_error = EIO;
   h.start();
-  EXPECT_NE(h.load_error, "");
-  h.log = h.log_dir->offline_log(*h.storage, h.observer, h.id, h.topic_id, h.config);
-  h.log_dir->all_loaded();
+  EXPECT_EQ(h.load_error, "");
+  EXPECT_FALSE(h.log_dir->settle());
   h.crash();
   h.io.fs.sync_error = 0;
   h.io.fs.log_writes.clear();
   h.start();
   EXPECT_EQ(h.load_error, "");
   EXPECT_EQ(h.io.fs.log_writes, std::vector<uint64_t>{durable});
+}
+
+TEST(FailedSync, OfAFormattingLeavesNothingThatLooksFormatted) {
+  pelton::test::TempDir temp;
+  test::TestIo io;
+  io.fs.sync_error = EIO;
+  EXPECT_FALSE(LogDir::open(io, {temp / "data", 1, ""}));
+  EXPECT_FALSE(fs::exists(temp / "data/meta.properties"));
 }
 
 TEST(FailedSync, InFlightAtACleanStopMakesTheNextStartRecover) {

@@ -90,9 +90,9 @@ class FaultyFiles final : public FileSystem {
     synced_directories.push_back(path);
     return {};
   }
-  Status sync_file_system(const std::string&) override {
+  Status sync_file_system(FileFd) override {
     ++file_system_syncs;
-    return {};
+    return sync_error == 0 ? Status() : sys_error(sync_error);
   }
   bool exists(const std::string& path) override { return files_.exists(path); }
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override {

@@ -38,12 +38,53 @@ TEST(LogDir, FormatsAnEmptyDirectory) {
   EXPECT_EQ(read_all(path + "/meta.properties"),
             "#\ncluster.id=" + cluster + "\ndirectory.id=" + first.dir->directory_id().to_string() +
                 "\nnode.id=3\nversion=1\n");
+  EXPECT_EQ(io.fs.file_system_syncs, 1) << "for the file and every new directory";
+  EXPECT_TRUE(io.fs.synced_directories.empty());
   Uuid directory_id = first.dir->directory_id();
   first.dir.reset();
   Opened again = open(io, path, 3);
   ASSERT_TRUE(again.dir) << again.error;
   EXPECT_EQ(again.dir->cluster_id(), cluster);
   EXPECT_EQ(again.dir->directory_id(), directory_id);
+}
+
+TEST(LogDir, FormatsAgainWhatAPowerLossLeftOfTheFormatting) {
+  pelton::test::TempDir temp;
+  test::TestIo io;
+  std::string path = temp / "data";
+  for (const std::string& left : {std::string(), std::string(92, '\0')}) {
+    Opened first = open(io, path);
+    ASSERT_TRUE(first.dir) << first.error;
+    first.dir.reset();
+    write_all(path + "/meta.properties", left);
+    Opened again = open(io, path);
+    ASSERT_TRUE(again.dir) << again.error;
+    EXPECT_EQ(again.dir->cluster_id().size(), 22u);
+    again.dir.reset();
+    // With partitions it was formatted once: nothing is made up.
+    fs::create_directory(path + "/t-0");
+    write_all(path + "/meta.properties", left);
+    EXPECT_NE(open(io, path).error, "");
+    fs::remove(path + "/t-0");
+  }
+}
+
+TEST(LogDir, AStartSettlesByOneSync) {
+  Harness h;
+  h.append({});
+  h.settle();
+  h.restart();
+  int before = h.io.fs.file_system_syncs;
+  ASSERT_TRUE(h.log_dir->settle());
+  EXPECT_EQ(h.io.fs.file_system_syncs, before) << "a clean stop has synced everything";
+  h.crash();
+  h.start();
+  before = h.io.fs.file_system_syncs;
+  int files = h.io.fs.syncs;
+  ASSERT_TRUE(h.log_dir->settle());
+  ASSERT_TRUE(h.log_dir->settle());
+  EXPECT_EQ(h.io.fs.file_system_syncs, before + 1);
+  EXPECT_EQ(h.io.fs.syncs, files);
 }
 
 TEST(LogDir, RefusesWhatIsNotItsOwn) {
@@ -71,7 +112,7 @@ TEST(LogDir, CleanShutdownMarkerIsTaken) {
   h.stop();
   std::string marker = h.dir / "data/.kafka_cleanshutdown";
   EXPECT_EQ(read_all(marker), "{\"version\":0,\"brokerEpoch\":-1}");
-  EXPECT_EQ(h.io.fs.file_system_syncs, 1) << "before the marker vouches for the files";
+  EXPECT_EQ(h.io.fs.file_system_syncs, 2) << "formatting, and before the marker vouches for the files";
   h.start();
   EXPECT_TRUE(h.log_dir->clean_start());
   EXPECT_FALSE(fs::exists(marker));
@@ -80,12 +121,9 @@ TEST(LogDir, CleanShutdownMarkerIsTaken) {
   EXPECT_FALSE(h.log_dir->clean_start());
 }
 
-TEST(LogDir, CreatedPartitionIsDurableAndFound) {
+TEST(LogDir, CreatedPartitionIsFound) {
   Harness h;
   EXPECT_EQ(read_all(h.partition("partition.metadata")), "version: 0\ntopic_id: " + h.topic_id.to_string());
-  std::vector<std::string>& synced = h.io.fs.synced_directories;
-  EXPECT_TRUE(std::find(synced.begin(), synced.end(), h.dir / "data/t-0") != synced.end());
-  EXPECT_EQ(synced.back(), h.dir / "data");
   h.restart();
   ASSERT_EQ(h.log_dir->partitions().size(), 1u);
   EXPECT_EQ(h.log_dir->partitions()[0].id, h.id);
@@ -170,6 +208,39 @@ TEST(LogDir, AStaleCheckpointDoesNotOutliveItsPartition) {
   EXPECT_EQ(h.log->next_offset(), 0);
 }
 
+TEST(LogDir, ForgottenLinesLeaveTheCheckpoints) {
+  Harness h;
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20}, {{"other", 3}, 1, 0, 1}}));
+  ASSERT_TRUE(h.log_dir->forget({h.id, {"never", 0}}));
+  EXPECT_EQ(h.log_dir->checkpoint_of(h.id), std::nullopt);
+  EXPECT_EQ(read_all(h.dir / "data/recovery-point-offset-checkpoint"), "0\n1\nother 3 1\n");
+  int syncs = h.io.fs.file_system_syncs;
+  EXPECT_TRUE(h.log_dir->create_log(*h.storage, h.observer, {"new", 0}, h.topic_id, h.config));
+  EXPECT_EQ(h.io.fs.file_system_syncs, syncs) << "nothing stale to wait for";
+  ASSERT_EQ(h.log_dir->in_checkpoints().size(), 1u);
+  EXPECT_EQ(h.log_dir->in_checkpoints()[0].topic, "other");
+}
+
+TEST(LogDir, WhatAPowerLossLeftOfACreationIsMadeAgain) {
+  Harness h;
+  h.append({});
+  h.settle();
+  std::string unfinished = h.dir / "data/u-0";
+  fs::create_directory(unfinished);
+  write_all(unfinished + "/00000000000000000000.log", "");
+  std::string damaged = h.dir / "data/v-0";
+  fs::create_directory(damaged);
+  write_all(damaged + "/00000000000000000000.log", "records");
+  h.restart();
+  ASSERT_EQ(h.log_dir->partitions().size(), 3u);
+  for (const FoundPartition& found : std::vector(h.log_dir->partitions())) {
+    EXPECT_EQ(h.log_dir->discard_unfinished(found), found.id.topic == "u") << found.id.topic;
+  }
+  EXPECT_EQ(h.log_dir->partitions().size(), 2u);
+  EXPECT_EQ(read_all(damaged + "/00000000000000000000.log"), "records");
+  EXPECT_TRUE(h.log_dir->create_log(*h.storage, h.observer, {"u", 0}, h.topic_id, h.config));
+}
+
 TEST(LogDir, AnUnfinishedCreationIsDoneAgain) {
   Harness h;
   h.append({});
@@ -193,9 +264,8 @@ TEST(LogDir, Checkpoints) {
   ASSERT_TRUE(h.log_dir->mark_clean_shutdown());
   EXPECT_EQ(read_all(h.dir / "data/log-start-offset-checkpoint"), "0\n1\nt 0 10\n");
   EXPECT_EQ(h.log_dir->checkpoint_of(h.id)->high_watermark, 20);
-  h.log.reset();
-  h.storage.reset();
-  h.log_dir.reset();
+  h.crash();
+  fs::create_directory(h.dir / "data/other-3");
   test::TestIo io;
   Opened again = open(io, h.dir / "data");
   ASSERT_TRUE(again.dir) << again.error;

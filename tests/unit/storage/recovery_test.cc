@@ -73,7 +73,7 @@ TEST(Recovery, CleanStopScansNothing) {
   h.io.fs.calls = 0;
   h.start();
   EXPECT_LT(h.io.fs.calls, 60);
-  EXPECT_EQ(h.io.fs.open_files, 3) << "the lock, the data directory and the marks";
+  EXPECT_EQ(h.io.fs.open_files, 4) << "the lock, the data directory for the start and for the syncs, and the marks";
   fill(h, 3);
   expect_whole(h, 406);
 }
@@ -154,6 +154,28 @@ TEST(Recovery, ZeroTailAndLaterSegmentsAreDropped) {
   EXPECT_FALSE(fs::exists(h.partition(logs.back())));
 }
 
+TEST(Recovery, SegmentsBehindALostTailAreDropped) {
+  for (bool compact : {false, true}) {
+    LogConfig config = small_segments();
+    config.compact_policy = compact;
+    Harness h(config);
+    fill(h, 60);
+    h.crash();
+    std::vector<std::string> logs;
+    for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
+    ASSERT_GE(logs.size(), 4u);
+    int64_t next_base = std::stoll(logs[2]);
+    int64_t batches = (next_base - std::stoll(logs[1])) / 2;
+    auto size = static_cast<int64_t>(fs::file_size(h.partition(logs[1])));
+    // The last batch went without a trace: whole batches are left.
+    fs::resize_file(h.partition(logs[1]), static_cast<uintmax_t>(size - size / batches));
+    h.start();
+    ASSERT_EQ(h.load_error, "");
+    EXPECT_EQ(fs::exists(h.partition(logs[2])), compact) << "compaction leaves such gaps";
+    EXPECT_EQ(h.log->next_offset(), compact ? 120 : next_base - 2);
+  }
+}
+
 TEST(Recovery, DamageBelowTheRecoveryPointIsNotCutAway) {
   Harness h;
   fill(h, 10);
@@ -183,6 +205,25 @@ TEST(Recovery, DamageBelowTheRecoveryPointIsNotCutAway) {
   fs::resize_file(file, 3 * size);
   h.start();
   EXPECT_NE(h.load_error.find("ends at offset 6"), std::string::npos) << h.load_error;
+}
+
+TEST(Recovery, AGapBelowTheRecoveryPointIsToldAndLeftAsItIs) {
+  Harness h(small_segments());
+  fill(h, 60);
+  h.save_checkpoints();
+  std::string checkpoint = h.dir / "data/recovery-point-offset-checkpoint";
+  h.crash();
+  std::vector<std::string> logs;
+  for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
+  int64_t point = std::stoll(logs[1]) + 6;
+  write_all(checkpoint, "0\n1\nt 0 " + std::to_string(point) + "\n");
+  fs::resize_file(h.partition(logs[1]), 0);
+  auto before = contents(h, true);
+  h.start();
+  EXPECT_NE(h.load_error.find("although everything before offset " + std::to_string(point)),
+            std::string::npos)
+      << h.load_error;
+  EXPECT_EQ(contents(h, true), before);
 }
 
 TEST(Recovery, StartsAtTheRecoveryPointAndTrustsEarlierSegments) {

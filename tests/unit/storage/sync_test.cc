@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/shard_storage.h"
+#include "storage/sync_queue.h"
 #include "tests/unit/storage/harness.h"
 
 namespace pelton::storage {
@@ -10,8 +11,15 @@ namespace {
 using test::Harness;
 using test::Observer;
 
+// Syncs end when the test says so. The names of the log are on disk.
 struct ManualHarness : Harness {
-  explicit ManualHarness(LogConfig config_ = {}) : Harness(config_) { io.auto_complete = false; }
+  explicit ManualHarness(LogConfig config_ = {}) : Harness(config_) {
+    log->request_sync();
+    settle();
+    observer.synced = 0;
+    storage->counters = {};
+    io.auto_complete = false;
+  }
   ~ManualHarness() {
     io.auto_complete = true;
     settle();
@@ -37,6 +45,99 @@ TEST(Sync, CoversOnlyWhatWasWrittenWhenItStarted) {
   h.turn();
   EXPECT_EQ(h.log->synced_end().offset, 2);
   EXPECT_TRUE(h.io.started.empty());
+}
+
+TEST(Sync, TheFirstOneOfANewLogBringsItsNamesToDiskToo) {
+  for (int64_t flush_messages : {int64_t{1}, kFlushNever}) {
+    LogConfig config;
+    config.flush_messages = flush_messages;
+    Harness h(config);
+    h.io.auto_complete = false;
+    EXPECT_TRUE(h.io.started.empty()) << "a creation does not wait for the disk";
+    h.append({});
+    h.turn();
+    if (flush_messages != 1) h.log->request_sync();
+    ASSERT_EQ(h.io.started.size(), 1u);
+    EXPECT_TRUE(h.io.started[0].file_system);
+    h.io.end(0);
+    h.turn();
+    EXPECT_EQ(h.log->synced_end().offset, 1);
+    h.append({});
+    h.turn();
+    if (flush_messages != 1) h.log->request_sync();
+    ASSERT_EQ(h.io.started.size(), 1u);
+    EXPECT_FALSE(h.io.started[0].file_system);
+    h.io.auto_complete = true;
+    h.settle();
+  }
+}
+
+TEST(Sync, WhoWaitsForTheFileSystemIsToldByASyncThatBeganAfter) {
+  ManualHarness h;
+  struct Waiter : FileSystemWaiter {
+    Waiter() {
+      owner = this;
+      done = [](void* self, int32_t got) { static_cast<Waiter*>(self)->results.push_back(got); };
+    }
+    std::vector<int32_t> results;
+  };
+  Waiter first, second;
+  DirectorySync& directory = **h.storage->syncs->directory(h.dir / "data");
+  h.storage->syncs->want(directory, first);
+  h.storage->syncs->start();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_TRUE(h.io.started[0].file_system);
+  h.storage->syncs->want(directory, second);
+  {
+    Waiter leaves;
+    h.storage->syncs->want(directory, leaves);
+  }
+  h.storage->syncs->start();
+  EXPECT_EQ(h.io.started.size(), 1u) << "one at a time";
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(first.results, std::vector<int32_t>{0});
+  EXPECT_TRUE(second.results.empty());
+  ASSERT_EQ(h.io.started.size(), 1u);
+  h.io.end(-EIO);
+  h.turn();
+  EXPECT_EQ(second.results, std::vector<int32_t>{-EIO});
+  EXPECT_TRUE(h.io.started.empty());
+  Waiter late;
+  h.storage->syncs->want(directory, late);
+  h.storage->syncs->start();
+  EXPECT_EQ(late.results, std::vector<int32_t>{-EIO}) << "another one would say that all is well";
+  EXPECT_TRUE(h.io.started.empty());
+}
+
+TEST(Sync, AfterAFailureOfTheFileSystemOnlyFilesOfTheirOwnAreSynced) {
+  ManualHarness h;
+  Observer first_observer, second_observer;
+  auto first = h.log_dir->create_log(*h.storage, first_observer, {"first", 0}, h.topic_id, h.config);
+  auto second = h.log_dir->create_log(*h.storage, second_observer, {"second", 0}, h.topic_id, h.config);
+  ASSERT_TRUE(first && second);
+  auto append = [&](Log& log) {
+    h.batches.push_back(test::make_batch({}));
+    return log.append(h.batches.back(), 0, AppendOrigin::kClient, 0).error;
+  };
+  append(**first);
+  h.turn();
+  append(**second);
+  h.turn();
+  h.io.end(-EIO);
+  h.turn();
+  EXPECT_EQ(first_observer.failures, 1);
+  // What was lost may be the second one's: its names, or records.
+  EXPECT_EQ(second_observer.failures, 1);
+  EXPECT_EQ(append(**second), proto::ErrorCode::kKafkaStorageError);
+  // A log whose names are on disk is told by the kernel if it lost anything.
+  h.append({});
+  h.turn();
+  ASSERT_EQ(h.io.started.size(), 1u);
+  EXPECT_FALSE(h.io.started[0].file_system);
+  h.io.end(0);
+  h.turn();
+  EXPECT_EQ(h.log->synced_end().offset, 1);
 }
 
 TEST(Sync, AFailureIsFinal) {
