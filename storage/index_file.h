@@ -9,6 +9,7 @@
 // Owner shard: the log's. Lifetime: a part of its segment; the cache outlives it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -92,11 +93,16 @@ class IndexFile {
     std::optional<SysError> error_;
   };
 
+  // Whether every entry comes before the next, for which before(entry, next) holds. Reads the whole file.
+  template <class Before>
+  Result<bool> ascends(const std::string& path, Before before);
+
   // The number of entries for which below(entry) holds; they all come before the others.
   template <class Below>
   Result<uint32_t> partition_point(const std::string& path, Below below);
 
  private:
+  static constexpr uint32_t kLargestEntry = 12;
   static constexpr size_t kTailBytes = 1536;
 
   uint32_t entries_per_block() const {
@@ -110,6 +116,19 @@ class IndexFile {
   uint32_t last_block_ = 0;  // where the last search ended: sequential readers come back to it
   std::vector<uint8_t> tail_;
 };
+
+template <class Before>
+Result<bool> IndexFile::ascends(const std::string& path, Before before) {
+  Reader reader(*this, path);
+  std::array<uint8_t, kLargestEntry> last;
+  for (uint32_t at = 0; at < entries(); ++at) {
+    const uint8_t* entry = reader.entry(at);
+    if (entry == nullptr) return std::unexpected(*reader.error());
+    if (at > 0 && !before(last.data(), entry)) return false;
+    std::copy_n(entry, entry_size_, last.data());
+  }
+  return true;
+}
 
 template <class Below>
 Result<uint32_t> IndexFile::partition_point(const std::string& path, Below below) {

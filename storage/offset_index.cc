@@ -54,6 +54,13 @@ Result<std::optional<OffsetIndexEntry>> OffsetIndex::last_before(const std::stri
   return at(path, *before - 1);
 }
 
+Result<bool> OffsetIndex::ascends(const std::string& path) {
+  return file_.ascends(path, [&](const uint8_t* entry, const uint8_t* next) {
+    OffsetIndexEntry a = decode(entry), b = decode(next);
+    return a.offset < b.offset && a.position < b.position;
+  });
+}
+
 Result<OffsetIndexEntry> OffsetIndex::last(const std::string& path) {
   if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
   if (file_.entries() == 0) return OffsetIndexEntry{base_offset_, 0};

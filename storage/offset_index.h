@@ -40,6 +40,8 @@ class OffsetIndex {
   Result<std::optional<OffsetIndexEntry>> first_from(const std::string& path, uint64_t position);
   // The last entry before `position`; nullopt when there is none.
   Result<std::optional<OffsetIndexEntry>> last_before(const std::string& path, uint64_t position);
+  // Whether offsets and positions ascend; the file was opened. A block that a power loss took does not.
+  Result<bool> ascends(const std::string& path);
   // (base offset, 0) when empty.
   Result<OffsetIndexEntry> last(const std::string& path);
 

@@ -234,8 +234,20 @@ Result<std::optional<BatchPlace>> Segment::locate(int64_t offset, uint64_t end) 
   if (!from) return std::unexpected(from.error());
   Result<FileFd> fd = file();
   if (!fd) return std::unexpected(fd.error());
-  HeaderReader headers(files_, *fd, from->position, end);
+  auto found = locate_from(*fd, *from, offset, end);
+  // An index that is not what the batches say costs time, never records.
+  bool misled = !found && found.error().code == EBADMSG && from->position > 0;
+  return misled ? locate_from(*fd, {base_offset_, 0}, offset, end) : found;
+}
+
+// EBADMSG: no batches lie there, or not the one that the entry speaks of.
+Result<std::optional<BatchPlace>> Segment::locate_from(FileFd fd, const OffsetIndexEntry& from,
+                                                       int64_t offset, uint64_t end) {
+  HeaderReader headers(files_, fd, from.position, end);
   ReadStep step = headers.next();
+  bool other = from.position > 0 && step == ReadStep::kBatch &&
+               headers.header().last_offset() != from.offset;
+  if (other) return sys_error(EBADMSG);
   for (; step == ReadStep::kBatch; step = headers.next()) {
     proto::BatchView header = headers.header();
     if (header.last_offset() >= offset) {

@@ -128,6 +128,8 @@ class Segment : public ListHook<DescriptorTag> {
 
   Status load_timestamps();
   const std::string& offset_index_path();
+  Result<std::optional<BatchPlace>> locate_from(FileFd fd, const OffsetIndexEntry& from, int64_t offset,
+                                                uint64_t end);
   Result<int64_t> first_batch_timestamp();
 
   DescriptorCache& descriptors_;

@@ -60,6 +60,9 @@ bool indexes_sound(FileSystem& files, Segment& segment) {
   if (!last || !time || !fd) return false;
   if (segment.time_index().file().entries() == 0) return false;
   if (time->timestamp >= 0 && time->offset < segment.base_offset()) return false;
+  Result<bool> offsets_ascend = segment.offset_index().ascends(segment.path(kOffsetIndexSuffix));
+  Result<bool> times_ascend = segment.time_index().ascends(segment.path(kTimeIndexSuffix));
+  if (!offsets_ascend || !*offsets_ascend || !times_ascend || !*times_ascend) return false;
   if (segment.offset_index().file().entries() == 0) return true;
   if (last->position >= segment.size()) return false;
   HeaderReader headers(files, *fd, last->position, segment.size());

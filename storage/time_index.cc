@@ -40,6 +40,13 @@ Result<TimeIndexEntry> TimeIndex::last_up_to(const std::string& path, int64_t of
   return last_where(path, [&](const TimeIndexEntry& entry) { return entry.offset <= offset; });
 }
 
+Result<bool> TimeIndex::ascends(const std::string& path) {
+  return file_.ascends(path, [&](const uint8_t* entry, const uint8_t* next) {
+    TimeIndexEntry a = decode(entry), b = decode(next);
+    return a.timestamp < b.timestamp && a.offset <= b.offset;
+  });
+}
+
 Result<TimeIndexEntry> TimeIndex::last(const std::string& path) {
   if (Status opened = file_.open(path); !opened) return std::unexpected(opened.error());
   if (file_.entries() == 0) return TimeIndexEntry{-1, base_offset_};

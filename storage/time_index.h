@@ -39,6 +39,8 @@ class TimeIndex {
   Result<TimeIndexEntry> lookup(const std::string& path, int64_t timestamp);
   // The last entry whose offset is not above `offset`; (-1, base offset) when there is none.
   Result<TimeIndexEntry> last_up_to(const std::string& path, int64_t offset);
+  // Whether timestamps and offsets ascend; the file was opened.
+  Result<bool> ascends(const std::string& path);
   // (-1, base offset) when empty.
   Result<TimeIndexEntry> last(const std::string& path);
 

@@ -256,10 +256,38 @@ TEST(Recovery, DamagedIndexesOfOldSegmentsAreMadeAgain) {
   std::string second = std::next(contents(h, true).begin())->first;
   second.replace(second.size() - 4, 4, ".timeindex");
   write_all(h.partition(second), "");
+  // A block in the middle that never reached the disk.
+  std::string third = std::next(contents(h, true).begin(), 2)->first;
+  third.replace(third.size() - 4, 4, ".index");
+  std::string holed = read_all(h.partition(third));
+  ASSERT_GE(holed.size(), 32u);
+  holed.replace(8, 8, 8, '\0');
+  write_all(h.partition(third), holed);
   h.start();
   expect_whole(h, 120);
+  EXPECT_EQ(read_all(h.partition(third)), good[third]);
   EXPECT_EQ(read_all(h.partition("00000000000000000000.index")), good["00000000000000000000.index"]);
   EXPECT_EQ(read_all(h.partition(second)), good[second]);
+}
+
+TEST(Recovery, AnIndexThatMisleadsIsNotBelieved) {
+  Harness h(small_segments());
+  fill(h, 60);
+  h.stop();
+  std::string file = h.partition("00000000000000000000.index");
+  std::string entries = read_all(file);
+  ASSERT_GE(entries.size(), 32u);
+  // Positions that are inside batches, and at another batch.
+  for (size_t at = 0; at < entries.size(); at += 8) entries[at + 7] = static_cast<char>(entries[at + 7] ^ 3);
+  std::copy_n(entries.begin() + 20, 4, entries.begin() + 12);
+  write_all(file, entries);
+  h.start();
+  ASSERT_EQ(h.load_error, "");
+  for (int64_t offset = 0; offset < 120; offset += 2) {
+    std::string bytes = h.read_bytes(offset, 1);
+    ASSERT_GE(bytes.size(), proto::kBatchHeaderSize) << offset;
+    EXPECT_EQ(proto::BatchView(as_bytes(bytes)).base_offset(), offset);
+  }
 }
 
 TEST(Recovery, NewestSoundSnapshotIsUsed) {
