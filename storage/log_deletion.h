@@ -1,6 +1,8 @@
 // LogDeletion: the second step of every deletion. Files and directories that were renamed (.deleted,
 // -delete) are unlinked after file.delete.delay.ms, one at a time and off the shard's path. A file that a
-// slice still pins may be unlinked: the pin holds its descriptor, and the bytes live as long as that.
+// slice still pins may be unlinked: the pin holds its descriptor, and the bytes live as long as that. Segments are
+// unlinked when their new names are on stable storage: a power loss that takes some of the renames back leaves the
+// names of the others, and recovery knows the gap for what it is.
 //
 // What is still waiting when the process ends is removed by the next start.
 //
@@ -14,40 +16,48 @@
 
 #include "reactor/io.h"
 #include "reactor/loop.h"
+#include "storage/sync_queue.h"
 
 namespace pelton::storage {
 
 class LogDeletion {
  public:
-  explicit LogDeletion(Loop& loop);
+  LogDeletion(Loop& loop, SyncQueue& syncs);
   ~LogDeletion();
   LogDeletion(const LogDeletion&) = delete;
   LogDeletion& operator=(const LogDeletion&) = delete;
 
-  void delete_files(std::vector<std::string> paths, int64_t delay_ms);
+  // `renamed_in`: the data directory whose names have to be on stable storage first; null when they need not.
+  void delete_files(std::vector<std::string> paths, int64_t delay_ms, DirectorySync* renamed_in = nullptr);
   void delete_directory(std::string path, int64_t delay_ms);
 
   // Nothing waits and nothing is being unlinked.
-  bool idle() const { return waiting_.empty() && !unlink_.done.pending(); }
+  bool idle() const { return waiting_.empty() && !busy(); }
 
  private:
   struct Doomed {
     std::vector<std::string> files;
     std::string directory;  // empty: files alone
+    DirectorySync* renamed_in = nullptr;
   };
 
+  bool busy() const { return synced_.is_linked() || unlink_.done.pending(); }
   void add(Doomed doomed, int64_t delay_ms);
   void on_due();
-  void begin(Doomed doomed);
+  void take_due();
+  void begin();
+  void on_synced(int32_t result);
   void step();
   void on_unlinked(int32_t result);
   void start_timer();
 
   Loop& loop_;
+  SyncQueue& syncs_;
   std::multimap<uint64_t, Doomed> waiting_;  // by due time
   Doomed current_;
   std::string unlinking_;
   Timer timer_;
+  FileSystemWaiter synced_;
   Op unlink_;
 };
 

@@ -22,14 +22,14 @@ std::string sentence(const std::string& path, SysError error) {
   return fmt::format("{}: {}", path, to_string(error));
 }
 
-// The directory and what is missing of its parents; formatting syncs them.
-Status make_directories(FileSystem& files, const std::string& path) {
+// The directory and what is missing of its parents. Notes where names were added; formatting syncs them.
+Status make_directories(FileSystem& files, const std::string& path, std::vector<std::string>& extended) {
   if (path.empty() || files.exists(path)) return {};
   size_t slash = path.find_last_not_of('/');
   slash = path.rfind('/', slash);
-  if (slash != std::string::npos && slash > 0) {
-    if (Status made = make_directories(files, path.substr(0, slash)); !made) return made;
-  }
+  std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  if (Status made = make_directories(files, parent, extended); !made) return made;
+  extended.push_back(std::move(parent));
   return files.make_directory(path);
 }
 
@@ -69,7 +69,7 @@ Uuid random_uuid(Io& io) {
 }
 
 Result<void, std::string> LogDir::State::open() {
-  if (Status made = make_directories(files, options.path); !made) {
+  if (Status made = make_directories(files, options.path, extended); !made) {
     return Failure(sentence(options.path, made.error()));
   }
   if (auto locked = take_lock(); !locked) return locked;
@@ -168,15 +168,27 @@ Result<void, std::string> LogDir::State::format() {
   properties.cluster_id =
       options.cluster_id.empty() ? random_uuid(io).to_string() : options.cluster_id;
   properties.directory_id = random_uuid(io);
-  Status wrote = replace_file_unsynced(files, file, format_meta_properties(properties));
-  // One sync for the file, its name and the directories above.
-  if (wrote) wrote = files.sync_file_system(directory);
+  Status wrote = write_first_properties(file);
   if (!wrote) {
     (void)files.unlink(file);  // what a sync that failed left looks whole
     return Failure(sentence(file, wrote.error()));
   }
   // Nothing to recover.
   clean = true;
+  return {};
+}
+
+// Renamed before the first sync: a journal then has everything in one commit, and the other syncs find nothing
+// left to do. Not a sync of the file system, which may hold much of others.
+Status LogDir::State::write_first_properties(const std::string& path) {
+  if (Status wrote = replace_file_unsynced(files, path, format_meta_properties(properties)); !wrote) return wrote;
+  Result<OpenFile> file = OpenFile::open(files, path, OpenMode::kReadWrite);
+  if (!file) return std::unexpected(file.error());
+  if (Status synced = files.sync(file->fd()); !synced) return synced;
+  if (Status synced = files.sync_directory(options.path); !synced) return synced;
+  for (const std::string& parent : extended) {
+    if (Status synced = files.sync_directory(parent); !synced) return synced;
+  }
   return {};
 }
 

@@ -35,6 +35,7 @@ struct LogDir::State {
   Result<void, std::string> scan();
   Result<void, std::string> load_properties();
   Result<void, std::string> format();
+  Status write_first_properties(const std::string& path);
   Result<void, std::string> take_marker();
   void read_checkpoints();
   void read_marks();
@@ -56,6 +57,7 @@ struct LogDir::State {
   MetaProperties properties;
   FileFd lock = -1;
   FileFd directory = -1;  // for syncs: the kernel reports write-back errors since it was opened
+  std::vector<std::string> extended;  // directories in which open() made one
   bool clean = false;
   // Something was changed, or read that may be in the page cache only: LogDir::settle() has work.
   std::atomic<bool> unsettled{false};

@@ -93,7 +93,8 @@ Status Log::Parts::load_producers() {
   }
   Replay replay(files, *state);
   for (size_t i = segment_index(state->end_offset()); i < segments.size(); ++i) {
-    if (state->end_offset() >= written_end.offset) break;
+    // Recovery has not looked at what is behind the end yet: it may be torn.
+    if (std::max(state->end_offset(), segments[i]->base_offset()) >= written_end.offset) break;
     if (Status replayed = replay.segment(*segments[i]); !replayed) return replayed;
   }
   state->set_end_offset(next_offset);

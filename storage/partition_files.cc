@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kCleanedSuffix = ".cleaned";
 constexpr std::string_view kSwapSuffix = ".swap";
 constexpr std::string_view kTemporarySuffix = ".tmp";
+constexpr std::string_view kDeletedLogSuffix = ".log.deleted";
 constexpr size_t kOffsetDigits = 20;
 
 // The offset at the front of a segment file's name.
@@ -24,6 +25,10 @@ std::optional<int64_t> offset_of(std::string_view name) {
   std::optional<int64_t> offset = parse_number<int64_t>(name.substr(0, kOffsetDigits));
   if (offset && *offset < 0) return std::nullopt;
   return offset;
+}
+
+bool is_deleted_log(std::string_view name) {
+  return offset_of(name).has_value() && name.substr(kOffsetDigits) == kDeletedLogSuffix;
 }
 
 // Offset after the last whole batch of a file.
@@ -75,7 +80,8 @@ class Clearing {
     std::optional<int64_t> first_cleaned;
     for (const std::string& name : names_) {
       bool cleaned = name.ends_with(kCleanedSuffix);
-      if (cleaned || name.ends_with(kDeletedSuffix) || name.ends_with(kTemporarySuffix)) {
+      bool deleted = name.ends_with(kDeletedSuffix) && !is_deleted_log(name);
+      if (cleaned || deleted || name.ends_with(kTemporarySuffix)) {
         doomed.push_back(name);
       }
       std::optional<int64_t> offset = offset_of(name);
@@ -122,6 +128,7 @@ class Clearing {
     for (const std::string& name : names_) {
       std::optional<int64_t> offset = offset_of(name);
       if (!offset || name.ends_with(kSwapSuffix) || name.ends_with(kSnapshotSuffix)) continue;
+      if (is_deleted_log(name)) continue;
       if (*offset >= *base && *offset < std::max(*end, *base + 1)) doomed.push_back(name);
     }
     for (const std::string& name : doomed) {
@@ -135,6 +142,7 @@ class Clearing {
     for (const std::string& name : names_) {
       std::optional<int64_t> offset = offset_of(name);
       if (!offset) continue;
+      if (is_deleted_log(name)) found.deleted.push_back(*offset);
       std::string_view suffix = std::string_view(name).substr(kOffsetDigits);
       if (suffix == kSnapshotSuffix) found.snapshots.push_back(*offset);
       if (suffix != kLogSuffix) continue;

@@ -1,5 +1,6 @@
 // PartitionFiles: what a partition's directory holds when it is opened, after the traces of interrupted
-// work were cleared away: .deleted, .cleaned and .tmp files are removed, .swap files take their place.
+// work were cleared away: .deleted, .cleaned and .tmp files are removed, .swap files take their place. Only
+// .log.deleted files stay for now: they tell a gap that deletion made from one that was lost.
 //
 // Owner shard: the log's. Blocking; start-up only.
 #pragma once
@@ -21,6 +22,7 @@ struct SegmentFiles {
 struct PartitionFiles {
   std::vector<SegmentFiles> segments;  // ascending
   std::vector<int64_t> snapshots;      // ascending
+  std::vector<int64_t> deleted;        // base offsets of .log.deleted files, ascending
 };
 
 Result<PartitionFiles> collect_partition_files(FileSystem& files, const std::string& directory);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "storage/checkpoint.h"
+#include "storage/log_deletion.h"
 #include "storage/partition_files.h"
 #include "storage/segment_rewrite.h"
 #include "storage/segment_scan.h"
@@ -35,6 +36,7 @@ class Loader {
       if (Loaded recovered = recover(); !recovered) return recovered;
     }
     if (Loaded settled = settle(); !settled) return settled;
+    delete_leftovers();
     for (auto& segment : parts_.segments) parts_.storage.descriptors->close(*segment);
     return {};
   }
@@ -53,6 +55,9 @@ class Loader {
     Result<PartitionFiles> found = collect_partition_files(parts_.files, *parts_.directory);
     if (!found) return failed(found.error());
     files_ = std::move(*found);
+    if (files_.segments.empty() && !files_.deleted.empty()) {
+      if (Loaded back = bring_back_last(); !back) return back;
+    }
     parts_.snapshots = files_.snapshots;
     for (const SegmentFiles& names : files_.segments) {
       auto segment = make_segment(names.base_offset);
@@ -72,6 +77,26 @@ class Loader {
     }
     load_epochs();
     return {};
+  }
+
+  // Everything was deleted, and the name of the empty segment behind it is lost: the last one says where the log
+  // ends.
+  Loaded bring_back_last() {
+    int64_t base = files_.deleted.back();
+    std::string name = parts_.path(segment_file_name(base, kLogSuffix));
+    if (Status renamed = parts_.files.rename(name + kDeletedSuffix, name); !renamed) return failed(renamed.error());
+    files_.deleted.pop_back();
+    files_.segments.push_back({base, false, false});
+    return {};
+  }
+
+  // When their names are on stable storage; those that tell of a gap stay as long as it is there.
+  void delete_leftovers() {
+    std::vector<std::string> doomed;
+    for (int64_t base : files_.deleted) {
+      doomed.push_back(parts_.path(segment_file_name(base, kLogSuffix)) + kDeletedSuffix);
+    }
+    parts_.storage.deletions->delete_files(std::move(doomed), 0, parts_.directory_sync);
   }
 
   std::unexpected<std::string> lost(int64_t start) const {
@@ -189,10 +214,14 @@ class Loader {
   }
 
   // Whether the end of the log before this segment is gone, cut between two batches. Compaction leaves gaps
-  // too; and what lies before the log's start does not matter.
-  bool lost_before(const Segment& segment, int64_t next) const {
-    return !parts_.config.compact_policy &&
-           segment.base_offset() > std::max(next, options_.log_start_offset);
+  // too, and so does deletion when a power loss takes the first of its renames back and not the others; what lies
+  // before the log's start does not matter.
+  bool lost_before(const Segment& segment, int64_t next) {
+    if (parts_.config.compact_policy) return false;
+    if (segment.base_offset() <= std::max(next, options_.log_start_offset)) return false;
+    size_t deleted = std::erase_if(
+        files_.deleted, [&](int64_t base) { return base >= next && base < segment.base_offset(); });
+    return deleted == 0;
   }
 
   Loaded scan_from(size_t first) {

@@ -90,7 +90,7 @@ Result<size_t> Log::Parts::delete_front(size_t count) {
     doomed.push_back(files.rename(name, name + kDeletedSuffix) ? name + kDeletedSuffix : name);
     snapshots.erase(snapshots.begin());
   }
-  storage.deletions->delete_files(std::move(doomed), config.file_delete_delay_ms);
+  storage.deletions->delete_files(std::move(doomed), config.file_delete_delay_ms, directory_sync);
   if (synced_end.offset < new_first) synced_end = {new_first, new_first, 0};
   set_log_start_offset(new_first);
   if (Status flushed = flush_epochs(); !flushed) suspend_or_fail(flushed.error());

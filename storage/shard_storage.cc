@@ -16,8 +16,8 @@ ShardStorage::ShardStorage(Loop& loop_, size_t max_open_files)
     : loop(loop_),
       index_blocks(std::make_unique<IndexBlockCache>()),
       descriptors(std::make_unique<DescriptorCache>(loop, max_open_files)),
-      deletions(std::make_unique<LogDeletion>(loop)),
       syncs(std::make_unique<SyncQueue>(loop.io(), counters)),
+      deletions(std::make_unique<LogDeletion>(loop, *syncs)),
       appends(std::make_unique<AppendQueue>(loop, *syncs, counters)) {}
 
 ShardStorage::~ShardStorage() = default;

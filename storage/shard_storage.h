@@ -40,8 +40,8 @@ struct ShardStorage {
   StorageCounters counters;
   std::unique_ptr<IndexBlockCache> index_blocks;
   std::unique_ptr<DescriptorCache> descriptors;
-  std::unique_ptr<LogDeletion> deletions;
   std::unique_ptr<SyncQueue> syncs;
+  std::unique_ptr<LogDeletion> deletions;
   std::unique_ptr<AppendQueue> appends;
 };
 

@@ -15,16 +15,18 @@ size_t first_unsynced(Log::Parts& log) {
   return std::min(at, log.segments.size() - 1);
 }
 
-// A log whose directory is new needs that on disk as well; a synced one whose end lies behind a new name
-// that name, and everything between.
+// A log needs its directory's name on disk as well, and that of the segment; a synced one whose end lies
+// behind a new name that name, and everything between.
 bool needs_directory_sync(Log::Parts& log) {
   if (!log.directory_durable) return true;
   if (log.unsynced_aborts_from >= 0) return true;
+  size_t first = first_unsynced(log);
+  if (!log.segments[first]->name_durable()) return true;
   if (!log.config.synced()) return false;
-  for (size_t i = first_unsynced(log); i < log.segments.size(); ++i) {
+  for (size_t i = first; i < log.segments.size(); ++i) {
     if (!log.segments[i]->name_durable()) return true;
   }
-  return first_unsynced(log) + 1 != log.segments.size();
+  return first + 1 != log.segments.size();
 }
 
 }  // namespace

@@ -132,9 +132,7 @@ bool Simulation::start_broker_in_danger() {
 }
 
 void Simulation::crash_broker() {
-  // A restart alone after a failed sync would read from the page cache what is not on the device, and no
-  // program can tell: there the machine goes down.
-  bool power = world_.chance(0.5) || disk_.failed_syncs() > 0;
+  bool power = world_.chance(0.5);
   counts_.failed_syncs += disk_.failed_syncs();
   ++(power ? counts_.power_losses : counts_.kills);
   CrashKind kind = power ? CrashKind::kPowerLoss : CrashKind::kProcessKill;

@@ -21,10 +21,9 @@ void SimFile::write(Bytes bytes, uint64_t position) {
   ++writes_;
   uint64_t end = position + bytes.size();
   uint64_t from = std::min<uint64_t>(position, data_.size());  // a hole is written as zeros
-  if (end > data_.size()) {
-    data_.resize(end, '\0');
-    size_written_ = writes_;
-  }
+  if (end > data_.size()) data_.resize(end, '\0');
+  // A size goes to the device with the bytes that need it, those too that are written again.
+  if (end > durable_size_) size_written_ = writes_;
   std::memcpy(data_.data() + position, bytes.data(), bytes.size());
   touch(from, end);
 }

@@ -38,8 +38,9 @@ TEST(LogDir, FormatsAnEmptyDirectory) {
   EXPECT_EQ(read_all(path + "/meta.properties"),
             "#\ncluster.id=" + cluster + "\ndirectory.id=" + first.dir->directory_id().to_string() +
                 "\nnode.id=3\nversion=1\n");
-  EXPECT_EQ(io.fs.file_system_syncs, 1) << "for the file and every new directory";
-  EXPECT_TRUE(io.fs.synced_directories.empty());
+  EXPECT_EQ(io.fs.syncs, 1) << "the file";
+  EXPECT_EQ(io.fs.synced_directories, (std::vector<std::string>{path, temp.path(), temp / "a", temp / "a/b"}));
+  EXPECT_EQ(io.fs.file_system_syncs, 0);
   Uuid directory_id = first.dir->directory_id();
   first.dir.reset();
   Opened again = open(io, path, 3);
@@ -112,7 +113,7 @@ TEST(LogDir, CleanShutdownMarkerIsTaken) {
   h.stop();
   std::string marker = h.dir / "data/.kafka_cleanshutdown";
   EXPECT_EQ(read_all(marker), "{\"version\":0,\"brokerEpoch\":-1}");
-  EXPECT_EQ(h.io.fs.file_system_syncs, 2) << "formatting, and before the marker vouches for the files";
+  EXPECT_EQ(h.io.fs.file_system_syncs, 1) << "before the marker vouches for the files";
   h.start();
   EXPECT_TRUE(h.log_dir->clean_start());
   EXPECT_FALSE(fs::exists(marker));

@@ -160,7 +160,7 @@ TEST(Recovery, SegmentsBehindALostTailAreDropped) {
     config.compact_policy = compact;
     Harness h(config);
     fill(h, 60);
-    h.crash();
+    h.lose_power();
     std::vector<std::string> logs;
     for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
     ASSERT_GE(logs.size(), 4u);
@@ -207,12 +207,81 @@ TEST(Recovery, DamageBelowTheRecoveryPointIsNotCutAway) {
   EXPECT_NE(h.load_error.find("ends at offset 6"), std::string::npos) << h.load_error;
 }
 
+// Deletes the first `count` segments; their files are there still, under their new names.
+void delete_oldest(Harness& h, size_t count) {
+  std::vector<std::string> logs;
+  for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
+  ASSERT_GT(logs.size(), count);
+  h.log->set_log_start_offset(std::stoll(logs[count]));
+  ASSERT_EQ(h.log->apply_retention(0, h.log->next_offset()), static_cast<int>(count));
+}
+
+TEST(Recovery, ATornTailWithoutItsSnapshotIsCut) {
+  Harness h(small_segments());
+  for (int i = 0; i < 60; ++i) h.append({.records = 2, .value_bytes = 50});
+  h.settle();
+  std::vector<std::string> logs;
+  for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
+  ASSERT_GE(logs.size(), 2u);
+  write_all(h.dir / "data/recovery-point-offset-checkpoint",
+            "0\n1\nt 0 " + std::to_string(std::stoll(logs.back())) + "\n");
+  h.lose_power();
+  // No producer has an id: the state of what is before says nothing about where it ends.
+  for (const auto& entry : fs::directory_iterator(h.dir / "data/t-0")) {
+    if (entry.path().extension() == ".snapshot") fs::remove(entry.path());
+  }
+  uint64_t size = fs::file_size(h.partition(logs.back()));
+  fs::resize_file(h.partition(logs.back()), 20);
+  fs::resize_file(h.partition(logs.back()), size);
+  h.start();
+  ASSERT_EQ(h.load_error, "");
+  EXPECT_EQ(h.log->next_offset(), std::stoll(logs.back()));
+}
+
+TEST(Recovery, AGapThatDeletionMadeLosesNothingBehindIt) {
+  for (bool known : {false, true}) {
+    Harness h(small_segments());
+    fill(h, 60);
+    if (known) h.save_checkpoints();
+    std::string first = "00000000000000000000.log";
+    std::string before = read_all(h.partition(first));
+    delete_oldest(h, 3);
+    // Of the three renames the power loss took the first one back.
+    h.lose_power();
+    fs::rename(h.partition(first + ".deleted"), h.partition(first));
+    for (int i = 0; i < 3; ++i) {
+      h.start();
+      ASSERT_EQ(h.load_error, "");
+      EXPECT_EQ(h.log->next_offset(), 120);
+      EXPECT_EQ(read_all(h.partition(first)), before);
+      h.settle();  // what was deleted would be unlinked now
+      h.lose_power();
+    }
+  }
+}
+
+TEST(Recovery, ALogOfWhichEverythingWasDeletedEndsWhereItDid) {
+  Harness h(small_segments());
+  fill(h, 60);
+  LogConfig config = small_segments();
+  config.retention_bytes = 0;
+  h.log->set_config(config);
+  while (h.log->apply_retention(0, 120) > 0) {
+  }
+  h.lose_power();
+  // The new segment's name was not on disk.
+  fs::remove(h.partition("00000000000000000120.log"));
+  h.start();
+  ASSERT_EQ(h.load_error, "");
+  EXPECT_EQ(h.log->next_offset(), 120);
+}
+
 TEST(Recovery, AGapBelowTheRecoveryPointIsToldAndLeftAsItIs) {
   Harness h(small_segments());
   fill(h, 60);
   h.save_checkpoints();
   std::string checkpoint = h.dir / "data/recovery-point-offset-checkpoint";
-  h.crash();
+  h.lose_power();
   std::vector<std::string> logs;
   for (auto& [name, bytes] : contents(h, true)) logs.push_back(name);
   int64_t point = std::stoll(logs[1]) + 6;
