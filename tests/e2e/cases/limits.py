@@ -387,9 +387,9 @@ def answers_nobody_reads(context):
     limit = 256 * 1024
     broker = _measured(context, {"pelton.max.unsent.bytes.per.connection": limit,
                                  "socket.send.buffer.bytes": 65536})
-    count = 2000
+    count = 4000
     with Connection(broker.port) as connection:
-        connection.create_topic(context.topic("wide"), 500)
+        connection.create_topic(context.topic("wide"), 200)
         connection.send("Metadata", 12, {"Topics": None})
         connection.receive()
         before = broker.rss_bytes()
@@ -416,15 +416,18 @@ def answers_nobody_reads(context):
 @case(brokers=("pelton",))
 def never_reads_at_all(context):
     """Who reads no answer is idle, whatever it sends: closed at connections.max.idle.ms."""
-    broker = _measured(context, {"connections.max.idle.ms": 1500, "socket.send.buffer.bytes": 65536})
+    broker = _measured(context, {"connections.max.idle.ms": 2500, "socket.send.buffer.bytes": 65536})
     with Connection(broker.port) as connection:
-        connection.create_topic(context.topic("wide"), 500)
+        connection.create_topic(context.topic("wide"), 200)
         frame = kafka_codec.encode_request("Metadata", 12, 1, {"Topics": None})
-        for _ in range(1000):
+        for _ in range(4000):
             connection.socket.sendall(frame)
-        _retry(lambda: expect(_metrics(broker)[0]["pelton_unsent_answer_bytes"] > _MIB / 2, "no answers are kept"),
-               "answers nobody reads", 1)
-        _retry(lambda: expect_equal(_closed_because(broker, "idle"), 1, "closed because idle"), "idle")
+        kept, end = 0, time.monotonic() + 30
+        while _closed_because(broker, "idle") == 0:
+            kept = max(kept, _metrics(broker)[0]["pelton_unsent_answer_bytes"])
+            expect(time.monotonic() < end, "who reads nothing is not closed")
+            time.sleep(0.05)
+        expect(kept > _MIB / 4, f"no more than {kept} bytes of answers were kept")
         sums = _metrics(broker)[0]
         expect_equal((sums["pelton_unsent_answer_bytes"], sums["pelton_requests_in_flight"]), (0, 0), "left over")
 
