@@ -8,6 +8,9 @@ import dataclasses
 import operator
 
 
+COMPARE = {"<=": operator.le, ">=": operator.ge}
+
+
 @dataclasses.dataclass
 class Verdict:
     row: str
@@ -20,7 +23,7 @@ def value(results, row, kind, metric):
     summary = results.get(row, {}).get(kind, {}).get(metric)
     if summary is None:
         return None
-    return summary["min" if metric == "cpu_s_per_gb" else "median"]
+    return summary["min" if metric.startswith("cpu_") else "median"]
 
 
 @dataclasses.dataclass
@@ -30,13 +33,14 @@ class Limit:
     metric: str
     limit: float
     unit: str
+    relation: str = "<="
 
     def judge(self, results):
         got = value(results, self.row, "pelton", self.metric)
         if got is None:
             return None
-        return Verdict(self.row, f"{self.metric} <= {self.limit:g} {self.unit}",
-                       f"{got:.3g} {self.unit}", got <= self.limit)
+        return Verdict(self.row, f"{self.metric} {self.relation} {self.limit:g} {self.unit}",
+                       f"{got:.3g} {self.unit}", COMPARE[self.relation](got, self.limit))
 
 
 @dataclasses.dataclass
@@ -54,11 +58,10 @@ class Ratio:
         theirs = value(results, self.row, self.other, self.metric)
         if ours is None or not theirs:
             return None
-        compare = {"<=": operator.le, ">=": operator.ge}[self.relation]
         ratio = ours / theirs
         shown = f"{ratio:.2f}x" if ratio >= 1 else f"1/{1 / ratio:.2f}" if ratio else "0"
         goal = f"{self.metric} {self.relation} {self.text} of {self.other}'s"
-        return Verdict(self.row, goal, shown, compare(ratio, self.factor))
+        return Verdict(self.row, goal, shown, COMPARE[self.relation](ratio, self.factor))
 
 
 GOALS = [
@@ -89,6 +92,14 @@ GOALS = [
       for percentile, factor, text in (("p50", 1 / 2, "1/2"), ("p99", 1 / 3, "1/3"))),
     Ratio("rebalance-200", "left_p50_us", "<=", 1, "1x"),
     Ratio("rebalance-200", "cpu_ms_per_round", "<=", 1 / 5, "1/5"),
+    Ratio("long-poll-1000", "cpu_us_per_answer", "<=", 1.3, "1.3x", "raw"),
+    Limit("idle-connections", "bytes_per_connection", 8192, "bytes"),
+    Ratio("topics", "at_once_ms", "<=", 1 / 5, "1/5"),
+    Ratio("topics", "one_by_one_ms", "<=", 1 / 5, "1/5"),
+    Ratio("topics", "metadata_p50_us", "<=", 1 / 5, "1/5"),
+    Limit("overload", "goodput_of_peak", 0.9, "of peak", ">="),
+    Limit("overload", "rss_mib_max", 96, "MiB"),
+    Limit("overload", "other_produce_max_us", 1_000_000, "us"),
 ]
 
 

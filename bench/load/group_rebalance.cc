@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,20 +32,6 @@ using proto::ErrorCode;
 
 constexpr int kStalledMs = 60'000;
 constexpr int32_t kTimeoutMs = 60'000;
-
-// User and kernel CPU of a process, in milliseconds.
-double cpu_ms(int64_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  size_t after_name = text.rfind(')');
-  if (after_name == std::string::npos) fail("no such broker process");
-  std::istringstream fields(text.substr(after_name + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user = 0, kernel = 0;
-  fields >> user >> kernel;
-  return (user + kernel) * 1000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
 
 struct Shared {
   std::string group;
@@ -289,14 +273,14 @@ int main(int argc, char** argv) {
   group.assemble();
   for (int64_t i = 0; i < warmup; ++i) group.round(static_cast<size_t>(i) % members);
   Percentiles left, returned;
-  double cpu = cpu_ms(pid);
+  int64_t cpu = process_cpu_ns(pid);
   for (int64_t i = 0; i < rounds; ++i) {
     auto [leave_ns, return_ns] = group.round(static_cast<size_t>(i * 7 + 1) % members);
     left.add_ns(leave_ns);
     returned.add_ns(return_ns);
   }
-  cpu = cpu_ms(pid) - cpu;
+  cpu = process_cpu_ns(pid) - cpu;
   fmt::print(R"({{"members": {}, "rounds": {}, "left_us": {}, "returned_us": {}, "cpu_ms_per_round": {:.3f}}})"
              "\n",
-             members, rounds, left.json_us(), returned.json_us(), cpu / static_cast<double>(rounds));
+             members, rounds, left.json_us(), returned.json_us(), static_cast<double>(cpu) / 1e6 / static_cast<double>(rounds));
 }

@@ -7,7 +7,9 @@ from bench.load import goals, measure
 # Metrics of the readable table, in its order; the JSON file has all of them.
 SHOWN = ("start_ms", "stop_ms", "rss_mib", "idle_cpu_ms", "threads", "mb_per_s", "mb_per_s_sum",
          "fetch_mb_per_s", "cpu_s_per_gb", "ack_p50_us", "ack_p99_us", "consumed_p50_us",
-         "consumed_p99_us", "consumed_p99.9_us", "calls_per_request", "sendfile_calls",
+         "consumed_p99_us", "consumed_p99.9_us", "left_p50_us", "cpu_ms_per_round", "cpu_us_per_answer",
+         "late_p99_us", "bytes_per_connection", "at_once_ms", "one_by_one_ms", "removed_ms", "metadata_p50_us",
+         "goodput_of_peak", "other_produce_p99_us", "rss_mib_max", "calls_per_request", "sendfile_calls",
          "io_workers")
 KINDS = ("kafka", "pelton", "raw")
 _COLOURS = {"kafka": "#888888", "pelton": "#2a7ab0", "raw": "#c9b458"}

@@ -25,6 +25,7 @@ class Context:
     scale: float = 1.0
     pair: object = None
     round: int = 0
+    long_poll: dict = None  # what the last broker's sample of that row said
 
     def size(self, full, quick):
         return quick if self.quick else type(full)(full * self.scale)
@@ -289,6 +290,90 @@ class Rebalance:
                 "cpu_ms_per_round": result["cpu_ms_per_round"], **window.facts()}
 
 
+class LongPoll:
+    """Consumers at the end of a log, each in a long poll that ends with nothing."""
+
+    own_brokers = False
+    name = "long-poll-1000"
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        result = measure.program("long_poll", "broker", "--port", broker.port, "--pid", broker.pid,
+                                 "--topic", f"{self.name}-{context.round}", *self._span(context))
+        context.long_poll = result
+        return self._metrics(result)
+
+    def raw_sample(self, context):
+        """As many bytes in each direction as the last broker's."""
+        sizes = context.long_poll
+        return self._metrics(measure.program(
+            "long_poll", "bare", "--request-bytes", sizes["request_bytes"],
+            "--answer-bytes", sizes["answer_bytes"], *self._span(context)))
+
+    @staticmethod
+    def _span(context):
+        return ["--consumers", 1000, "--wait-ms", 500, "--seconds", context.size(20, 4)]
+
+    @staticmethod
+    def _metrics(result):
+        return {"cpu_us_per_answer": result["cpu_us_per_answer"], "cores": result["cores"],
+                "answers_per_s": result["answers_per_s"], "late_p50_us": result["late_us"]["p50"],
+                "late_p99_us": result["late_us"]["p99"]}
+
+
+class IdleConnections:
+    """Resident memory of the broker for each connection that has asked what clients ask first."""
+
+    own_brokers = True
+    name = "idle-connections"
+
+    def sample(self, context, kind):
+        broker = pair.make(kind, context.fresh_dir(f"{self.name}-{kind}"))
+        broker.start()
+        result = measure.program("idle_connections", "--port", broker.port, "--pid", broker.pid,
+                                 "--connections", context.size(10_000, 2000))
+        broker.stop()
+        return {"bytes_per_connection": result["bytes_per_connection"], "connect_s": result["seconds"]}
+
+
+class Topics:
+    """Many topics created in one request and one by one, and the answer that tells of many partitions."""
+
+    own_brokers = False
+    name = "topics"
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        created = measure.program("topic_load", "create", "--port", broker.port,
+                                  "--topics", context.size(1000, 100), timeout=300)
+        told = measure.program("topic_load", "metadata", "--port", broker.port, "--topics", 100,
+                               "--partitions", context.size(100, 10), timeout=300)
+        return {"at_once_ms": created["at_once_ms"], "one_by_one_ms": created["one_by_one_ms"],
+                "removed_ms": created["removed_ms"], "metadata_p50_us": told["metadata_us"]["p50"],
+                "created_ms": told["created_ms"]}
+
+
+class Overload:
+    """Four times what the broker takes at the most, and one client that has nothing to do with it."""
+
+    own_brokers = False
+    name = "overload"
+
+    def sample(self, context, kind):
+        broker = context.pair.brokers[kind]
+        result = measure.program(
+            "overload", "--port", broker.port, "--pid", broker.pid, "--seconds", context.size(6, 2),
+            "--config", "flush.messages=9223372036854775807", "--config", "retention.bytes=1073741824",
+            timeout=300)
+        over, calm = result["overload"], result["calm"]
+        return {"goodput_of_peak": result["goodput_of_peak"], "peak_per_s": result["peak_per_s"],
+                "other_metadata_p99_us": over["metadata_us"]["p99"],
+                "other_produce_p99_us": over["produce_us"]["p99"],
+                "other_produce_max_us": over["produce_us"]["max"],
+                "calm_produce_p99_us": calm["produce_us"]["p99"],
+                "rss_mib_max": over["rss_max"] / MIB}
+
+
 class Calls:
     """System calls per request in steady state, counted by strace; timings do not matter here."""
 
@@ -341,6 +426,7 @@ def all_rows():
         Start("start-1000", partitions=1000),
         Start("start-3gb", gigabytes=3.0),
         Idle(),
+        IdleConnections(),
         Produce("produce", pair.PAGE_CACHE, 1_000_000, raw_bytes=DEFAULT_BATCH),
         Produce("produce-128k", pair.PAGE_CACHE, 1_000_000, pair.LARGE_BATCHES, raw_bytes=LARGE_BATCH),
         Produce("produce-synced", pair.SYNCED, 150_000),
@@ -355,6 +441,9 @@ def all_rows():
         Latency("latency", pair.PAGE_CACHE, 3000),
         Latency("latency-synced", pair.SYNCED, 1000),
         Rebalance("rebalance-200", 200, 20),
+        LongPoll(),
+        Topics(),
+        Overload(),
         Calls("calls-produce-16k", 5000, ["produce", "--in-flight", 5, "--records", 15],
               pair.PAGE_CACHE),
         Calls("calls-produce-128k", 2000, ["produce", "--in-flight", 5, "--records", 120],

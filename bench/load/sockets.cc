@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 
 namespace pelton::bench {
 namespace {
@@ -48,6 +50,28 @@ void fail(std::string_view what) {
 int64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
 int64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
+int64_t process_cpu_ns(int64_t pid) {
+  clockid_t clock;
+  errno = ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock);
+  if (errno != 0) fail(fmt::format("process {}", pid));
+  return clock_ns(clock);
+}
+
+int64_t process_rss_bytes(int64_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  int64_t total = 0, resident = 0;
+  errno = 0;
+  if (!(file >> total >> resident)) fail(fmt::format("no process {}", pid));
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) fail("RLIMIT_NOFILE");
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) fail("RLIMIT_NOFILE");
+}
+
 Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -58,7 +82,7 @@ Fd listen_loopback(uint16_t& port) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener.get(), generic, size) != 0 || ::listen(listener.get(), 16) != 0 ||
+  if (::bind(listener.get(), generic, size) != 0 || ::listen(listener.get(), 1024) != 0 ||
       ::getsockname(listener.get(), generic, &size) != 0)
     fail("listen on 127.0.0.1");
   port = ntohs(address.sin_port);

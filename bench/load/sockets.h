@@ -18,6 +18,11 @@ namespace pelton::bench {
 int64_t monotonic_ns();
 // CPU of the calling thread, user and kernel.
 int64_t thread_cpu_ns();
+// Of all threads of another process, those that have ended too.
+int64_t process_cpu_ns(int64_t pid);
+int64_t process_rss_bytes(int64_t pid);
+// As many descriptors as the system allows this process.
+void raise_descriptor_limit();
 
 // Owns a descriptor.
 class Fd {
