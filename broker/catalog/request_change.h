@@ -43,4 +43,20 @@ class RequestChange : public CatalogChange {
 // Plans and answers, without changing anything, or hands the change to the catalog's writer.
 void run_change(BrokerShard& here, std::unique_ptr<RequestChange> change, bool validate_only);
 
+// Takes the request to the catalog's shard and runs a Change(here, request, asked, deadline) there. `asked`, the
+// decoded request, has a timeout and may only want to be validated.
+template <class Change, class Asked>
+void start_change(BrokerShard& here, Request& request, const Asked& asked) {
+  struct State {
+    const Asked* asked;
+    int64_t deadline_ms;
+  };
+  request.state = &request.make_state<State>(State{&asked, here.shard.loop().wall_ms() + asked.timeout_ms});
+  request.hop(kCatalogShard, [](BrokerShard& there, Request& arrived) {
+    const State& state = *static_cast<const State*>(arrived.state);
+    run_change(there, std::make_unique<Change>(there, arrived, *state.asked, state.deadline_ms),
+               state.asked->validate_only);
+  });
+}
+
 }  // namespace pelton::broker

@@ -21,11 +21,6 @@ using proto::ErrorCode;
 using Asked = CreatePartitionsRequest::CreatePartitionsTopic;
 using Answer = CreatePartitionsResponse::CreatePartitionsTopicResult;
 
-struct State {
-  const CreatePartitionsRequest* asked = nullptr;
-  int64_t deadline_ms = 0;
-};
-
 std::optional<std::vector<std::vector<int32_t>>> assignments_of(const Asked& asked) {
   if (!asked.assignments) return std::nullopt;
   std::vector<std::vector<int32_t>> assignments;
@@ -38,8 +33,8 @@ std::optional<std::vector<std::vector<int32_t>>> assignments_of(const Asked& ask
 
 class CreatePartitions final : public TopicsChange<Asked> {
  public:
-  CreatePartitions(BrokerShard& here, Request& request, const State& state)
-      : TopicsChange(here, request, state.asked->topics, state.deadline_ms) {}
+  CreatePartitions(BrokerShard& here, Request& request, const CreatePartitionsRequest& asked, int64_t deadline_ms)
+      : TopicsChange(here, request, asked.topics, deadline_ms) {}
 
  private:
   TopicOutcome plan_one(const CatalogReplay& catalog, const Asked& asked, MetadataRecords& records) override {
@@ -63,21 +58,12 @@ class CreatePartitions final : public TopicsChange<Asked> {
   }
 };
 
-void create(BrokerShard& here, Request& request) {
-  const State& state = *static_cast<State*>(request.state);
-  run_change(here, std::make_unique<CreatePartitions>(here, request, state), state.asked->validate_only);
-}
-
 }  // namespace
 
 void handle_create_partitions(BrokerShard& here, Request& request) {
   const auto* asked = request.decode<CreatePartitionsRequest>();
   if (asked == nullptr) return;
-  State& state = request.make_state<State>();
-  state.asked = asked;
-  state.deadline_ms = here.shard.loop().wall_ms() + asked->timeout_ms;
-  request.state = &state;
-  request.hop(kCatalogShard, create);
+  start_change<CreatePartitions>(here, request, *asked);
 }
 
 }  // namespace pelton::broker

@@ -25,11 +25,6 @@ using Asked = CreateTopicsRequest::CreatableTopic;
 using Result = CreateTopicsResponse::CreatableTopicResult;
 using ConfigAnswer = CreateTopicsResponse::CreatableTopicConfigs;
 
-struct State {
-  const CreateTopicsRequest* asked = nullptr;
-  int64_t deadline_ms = 0;
-};
-
 NewTopic to_new_topic(const Asked& asked) {
   NewTopic topic;
   topic.name = asked.name;
@@ -50,8 +45,8 @@ NewTopic to_new_topic(const Asked& asked) {
 
 class CreateTopics final : public TopicsChange<Asked> {
  public:
-  CreateTopics(BrokerShard& here, Request& request, const State& state)
-      : TopicsChange(here, request, state.asked->topics, state.deadline_ms) {}
+  CreateTopics(BrokerShard& here, Request& request, const CreateTopicsRequest& asked, int64_t deadline_ms)
+      : TopicsChange(here, request, asked.topics, deadline_ms) {}
 
  private:
   TopicOutcome plan_one(const CatalogReplay& catalog, const Asked& topic, MetadataRecords& records) override {
@@ -111,21 +106,12 @@ class CreateTopics final : public TopicsChange<Asked> {
   }
 };
 
-void create(BrokerShard& here, Request& request) {
-  const State& state = *static_cast<State*>(request.state);
-  run_change(here, std::make_unique<CreateTopics>(here, request, state), state.asked->validate_only);
-}
-
 }  // namespace
 
 void handle_create_topics(BrokerShard& here, Request& request) {
   const auto* asked = request.decode<CreateTopicsRequest>();
   if (asked == nullptr) return;
-  State& state = request.make_state<State>();
-  state.asked = asked;
-  state.deadline_ms = here.shard.loop().wall_ms() + asked->timeout_ms;
-  request.state = &state;
-  request.hop(kCatalogShard, create);
+  start_change<CreateTopics>(here, request, *asked);
 }
 
 }  // namespace pelton::broker

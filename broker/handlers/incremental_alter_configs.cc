@@ -2,45 +2,18 @@
 
 #include "proto/messages/incremental_alter_configs.h"
 
-#include <vector>
-
 #include "broker/catalog/config_request.h"
 #include "broker/handlers/handlers.h"
 #include "broker/request.h"
 
 namespace pelton::broker {
-namespace {
-
-using proto::ErrorCode;
-using proto::IncrementalAlterConfigsRequest;
-using proto::IncrementalAlterConfigsResponse;
-using Answer = IncrementalAlterConfigsResponse::AlterConfigsResourceResponse;
-
-void respond(Request& request, const ConfigRequest& asked) {
-  std::vector<Answer> answers;
-  for (size_t i = 0; i < asked.changes.size(); ++i) {
-    const ConfigFault& outcome = asked.outcomes[i];
-    Answer answer;
-    answer.error_code = static_cast<int16_t>(outcome.error);
-    answer.error_message = std::nullopt;
-    if (outcome.error != ErrorCode::kNone) answer.error_message = outcome.why;
-    answer.resource_type = asked.changes[i].type;
-    answer.resource_name = asked.changes[i].name;
-    answers.push_back(answer);
-  }
-  IncrementalAlterConfigsResponse response;
-  response.responses = answers;
-  request.respond(response);
-}
-
-}  // namespace
 
 void handle_incremental_alter_configs(BrokerShard& here, Request& request) {
-  const auto* asked = request.decode<IncrementalAlterConfigsRequest>();
+  const auto* asked = request.decode<proto::IncrementalAlterConfigsRequest>();
   if (asked == nullptr) return;
   ConfigRequest& state = request.make_state<ConfigRequest>();
   state.validate_only = asked->validate_only;
-  state.respond = respond;
+  state.respond = respond_outcomes<proto::IncrementalAlterConfigsResponse>;
   for (const auto& resource : asked->resources) {
     ConfigChange& change = state.changes.emplace_back();
     change.type = resource.resource_type;

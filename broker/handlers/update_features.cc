@@ -70,17 +70,6 @@ class UpdateFeatures final : public RequestChange {
   std::string why_;
 };
 
-struct State {
-  const UpdateFeaturesRequest* asked = nullptr;
-  int64_t deadline_ms = 0;
-};
-
-void update(BrokerShard& here, Request& request) {
-  const State& state = *static_cast<State*>(request.state);
-  run_change(here, std::make_unique<UpdateFeatures>(here, request, *state.asked, state.deadline_ms),
-             state.asked->validate_only);
-}
-
 }  // namespace
 
 void handle_update_features(BrokerShard& here, Request& request) {
@@ -89,11 +78,7 @@ void handle_update_features(BrokerShard& here, Request& request) {
   if (!authorize(request, Operation::kAlter, ResourceType::kCluster, kClusterResource)) {
     return answer(request, *asked, ErrorCode::kClusterAuthorizationFailed, "not allowed to change features");
   }
-  State& state = request.make_state<State>();
-  state.asked = asked;
-  state.deadline_ms = here.shard.loop().wall_ms() + asked->timeout_ms;
-  request.state = &state;
-  request.hop(kCatalogShard, update);
+  start_change<UpdateFeatures>(here, request, *asked);
 }
 
 }  // namespace pelton::broker
