@@ -27,9 +27,10 @@ BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
       config_(its_config),
       peers_(peers) {
   partitions = std::make_unique<PartitionSet>(*this);
-  sessions = std::make_unique<FetchSessions>(
-      std::max<size_t>(static_cast<size_t>(config.max_fetch_sessions) / its_shard.count(), 1),
-      kMaxSessionPartitions / its_shard.count());
+  FetchSessions::Bounds all{static_cast<size_t>(config.max_fetch_sessions), kMaxSessionPartitions};
+  FetchSessions::Bounds share{all.sessions / its_shard.count(), all.partitions / its_shard.count()};
+  if (all.sessions > 0) share.sessions = std::max<size_t>(share.sessions, 1);
+  sessions = std::make_unique<FetchSessions>(share, all);
   produce = std::make_unique<ProduceShard>();
   connections = std::make_unique<ConnectionSet>(*this);
   groups = std::make_unique<group::GroupShard>(*this);

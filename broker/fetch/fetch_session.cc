@@ -68,8 +68,11 @@ size_t FetchSessions::partitions_held() const {
   return held;
 }
 
-bool FetchSessions::make_room(uint64_t now_ns, size_t partitions) {
-  if (sessions_.size() < slots_ && partitions_held() + partitions <= max_partitions_) return true;
+bool FetchSessions::make_room(uint64_t now_ns, size_t partitions, const Bounds& bounds) {
+  auto has_room = [&] {
+    return sessions_.size() < bounds.sessions && partitions_held() + partitions <= bounds.partitions;
+  };
+  if (has_room()) return true;
   auto oldest = sessions_.end();
   for (auto each = sessions_.begin(); each != sessions_.end(); ++each)
     if (oldest == sessions_.end() || each->second->last_used_ns < oldest->second->last_used_ns)
@@ -78,12 +81,12 @@ bool FetchSessions::make_room(uint64_t now_ns, size_t partitions) {
     return false;
   sessions_.erase(oldest);
   ++evictions_;
-  return sessions_.size() < slots_ && partitions_held() + partitions <= max_partitions_;
+  return has_room();
 }
 
 std::shared_ptr<FetchSession> FetchSessions::create(uint64_t random, uint64_t now_ns,
                                                     size_t partitions) {
-  if (!make_room(now_ns, partitions)) return nullptr;
+  if (!make_room(now_ns, partitions, share_)) return nullptr;
   int32_t id = static_cast<int32_t>(random & INT32_MAX);
   while (id == kNoSession || sessions_.contains(id)) id = (id + 1) & INT32_MAX;
   auto session = std::make_shared<FetchSession>();
@@ -107,8 +110,8 @@ std::shared_ptr<FetchSession> FetchSessions::take(int32_t id) {
 }
 
 void FetchSessions::put(std::shared_ptr<FetchSession> session, uint64_t now_ns) {
-  if (session == nullptr || sessions_.contains(session->id) || !make_room(now_ns, session->size()))
-    return;
+  if (session == nullptr || sessions_.contains(session->id)) return;
+  if (!make_room(now_ns, session->size(), total_)) return;
   int32_t id = session->id;
   sessions_.emplace(id, std::move(session));
 }

@@ -74,8 +74,13 @@ class FetchSession {
 
 class FetchSessions {
  public:
-  FetchSessions(size_t slots, size_t max_partitions)
-      : slots_(slots), max_partitions_(max_partitions) {}
+  struct Bounds {
+    size_t sessions;
+    size_t partitions;  // in all sessions together
+  };
+  // `share`: what may be begun here. `total`: what may be here with the sessions whose connections moved in, since
+  // those are in use and their clients would have to begin again.
+  FetchSessions(Bounds share, Bounds total) : share_(share), total_(total) {}
 
   // nullptr and an error, or the session at the expected epoch, which it moves on.
   std::shared_ptr<FetchSession> resume(int32_t id, int32_t epoch, bool uses_topic_ids,
@@ -84,20 +89,20 @@ class FetchSessions {
   std::shared_ptr<FetchSession> create(uint64_t random, uint64_t now_ns, size_t partitions);
   void close(int32_t id);
   // Looked at after a session has grown: false = the sessions hold more partitions than they may.
-  bool within_bound() const { return partitions_held() <= max_partitions_; }
+  bool within_bound() const { return partitions_held() <= total_.partitions; }
   // Hands a session over to another shard's set, with the connection that uses it. take: nullptr when it
-  // is not here or a request is at work on it. put: dropped when there is no room or the id is taken.
+  // is not here or a request is at work on it. put: dropped when there is no room in all or the id is taken.
   std::shared_ptr<FetchSession> take(int32_t id);
   void put(std::shared_ptr<FetchSession> session, uint64_t now_ns);
   size_t size() const { return sessions_.size(); }
   uint64_t evictions() const { return evictions_; }
 
  private:
-  bool make_room(uint64_t now_ns, size_t partitions);
+  bool make_room(uint64_t now_ns, size_t partitions, const Bounds& bounds);
   size_t partitions_held() const;
 
-  size_t slots_;
-  size_t max_partitions_;
+  Bounds share_;
+  Bounds total_;
   uint64_t evictions_ = 0;
   boost::unordered_flat_map<int32_t, std::shared_ptr<FetchSession>> sessions_;
 };

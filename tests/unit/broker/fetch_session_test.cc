@@ -15,7 +15,7 @@ SessionPartition partition(const char* topic, int32_t index) {
 }
 
 TEST(FetchSessions, EpochsGoUpAndAreChecked) {
-  FetchSessions sessions(10, 100);
+  FetchSessions sessions({10, 100}, {10, 100});
   auto session = sessions.create(42, 0, 1);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->id, 42);
@@ -31,7 +31,7 @@ TEST(FetchSessions, EpochsGoUpAndAreChecked) {
 }
 
 TEST(FetchSessions, EpochWrapsToOne) {
-  FetchSessions sessions(10, 100);
+  FetchSessions sessions({10, 100}, {10, 100});
   auto session = sessions.create(7, 0, 1);
   session->epoch = INT32_MAX;
   proto::ErrorCode error{};
@@ -40,13 +40,13 @@ TEST(FetchSessions, EpochWrapsToOne) {
 }
 
 TEST(FetchSessions, IdsAreNeverZeroNorTaken) {
-  FetchSessions sessions(10, 100);
+  FetchSessions sessions({10, 100}, {10, 100});
   EXPECT_EQ(sessions.create(0, 0, 1)->id, 1);
   EXPECT_EQ(sessions.create(1, 0, 1)->id, 2);
 }
 
 TEST(FetchSessions, OnlyAnIdleSessionIsEvicted) {
-  FetchSessions sessions(2, 100);
+  FetchSessions sessions({2, 100}, {2, 100});
   sessions.create(1, 0, 1);
   sessions.create(2, 50 * kSecond, 1);
   EXPECT_EQ(sessions.create(3, 60 * kSecond, 1), nullptr);
@@ -58,7 +58,7 @@ TEST(FetchSessions, OnlyAnIdleSessionIsEvicted) {
 }
 
 TEST(FetchSessions, OneThatIsInUseIsNotHandedOver) {
-  FetchSessions sessions(10, 100);
+  FetchSessions sessions({10, 100}, {10, 100});
   auto in_use = sessions.create(5, 0, 1);
   EXPECT_EQ(sessions.take(5), nullptr);
   EXPECT_EQ(sessions.size(), 1u);
@@ -69,8 +69,22 @@ TEST(FetchSessions, OneThatIsInUseIsNotHandedOver) {
   EXPECT_EQ(sessions.size(), 0u);
 }
 
+TEST(FetchSessions, OneThatMovesInIsKeptUpToTheTotal) {
+  FetchSessions here({1, 2}, {2, 4}), elsewhere({1, 2}, {2, 4});
+  here.create(1, 0, 1)->add(partition("t", 0));
+  elsewhere.create(5, 0, 1)->add(partition("t", 1));
+  here.put(elsewhere.take(5), kSecond);
+  proto::ErrorCode error{};
+  EXPECT_NE(here.resume(5, 1, false, kSecond, error), nullptr);
+  EXPECT_EQ(here.create(6, kSecond, 1), nullptr) << "the share is used up";
+  elsewhere.create(7, 0, 1);
+  here.put(elsewhere.take(7), kSecond);
+  EXPECT_EQ(here.size(), 2u);
+  EXPECT_EQ(here.resume(7, 1, false, kSecond, error), nullptr);
+}
+
 TEST(FetchSessions, GrowthOfASessionCounts) {
-  FetchSessions sessions(10, 2);
+  FetchSessions sessions({10, 2}, {10, 2});
   auto session = sessions.create(5, 0, 1);
   session->add(partition("t", 0));
   session->add(partition("t", 1));
@@ -80,7 +94,7 @@ TEST(FetchSessions, GrowthOfASessionCounts) {
 }
 
 TEST(FetchSessions, PartitionsOfAllSessionsAreBounded) {
-  FetchSessions sessions(10, 5);
+  FetchSessions sessions({10, 5}, {10, 5});
   auto first = sessions.create(1, 0, 3);
   for (int i = 0; i < 3; ++i) first->add(partition("t", i));
   EXPECT_EQ(sessions.create(2, kSecond, 3), nullptr);
