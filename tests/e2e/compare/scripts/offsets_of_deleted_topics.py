@@ -9,7 +9,7 @@ def run(s):
     old = s.topic("gone", 2)
     s.topic("stays", 1)
     _commit(s, 9, "gone-by-name", {"Name": "gone"})
-    _commit(s, 9, "gone-by-name", {"Name": "stays"})
+    _commit(s, 9, "gone-by-name", {"Name": "stays"}, partition=0)
     _commit(s, 10, "gone-by-id", {"TopicId": old})
     member = Member(s, "gone-members", "member", protocols=[("range", subscription("gone", "stays"))])
     member.join()
@@ -29,9 +29,9 @@ def run(s):
     _look(s, "committed again", old, new)
 
 
-def _commit(s, version, group, topic, offset=5):
+def _commit(s, version, group, topic, offset=5, partition=1):
     s.call(f"{group}: commit {offset}", "OffsetCommit", version, {"GroupId": group, "Topics": [
-        {**topic, "Partitions": [{"PartitionIndex": 1, "CommittedOffset": offset, "CommittedMetadata": "m"}]}]})
+        {**topic, "Partitions": [{"PartitionIndex": partition, "CommittedOffset": offset, "CommittedMetadata": "m"}]}]})
 
 
 def _wait(s, group, topics):
