@@ -241,7 +241,10 @@ class TransactionModel {
       auto aborted = h_.log->aborted_transactions(offset, *slice);
       ASSERT_TRUE(aborted.has_value());
       std::string bytes = h_.read_bytes(offset, slice->length);
+      int64_t before = offset;
       check_slice(as_bytes(bytes).first(slice->length), *aborted, offset);
+      if (::testing::Test::HasFatalFailure()) return;
+      ASSERT_GT(offset, before);
     }
   }
 
