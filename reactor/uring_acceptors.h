@@ -1,6 +1,7 @@
 // UringAcceptors: the listening sockets of one UringIo, each with a multishot accept.
 //
-// Owner shard: its Io's. Lifetime: a part of its Io, destroyed after the ring.
+// Owner shard: its Io's. Lifetime: a part of its Io, destroyed before the ring, from which nothing is
+// taken any more.
 #pragma once
 
 #include <cstdint>

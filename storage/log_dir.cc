@@ -223,12 +223,18 @@ std::vector<TopicPartition> LogDir::in_checkpoints() const {
 
 Status LogDir::forget(const std::vector<TopicPartition>& deleted) {
   std::lock_guard guard(state_->checkpoints_mutex);
+  auto before = state_->checkpoints;
   size_t erased = 0;
   for (const TopicPartition& id : deleted) erased += state_->checkpoints.erase(id.directory_name());
   if (erased == 0) return {};
   state_->unsettled = true;
   state_->find_log_starts();
-  return state_->save_checkpoints();
+  Status saved = state_->save_checkpoints();
+  if (saved) return saved;
+  // They are on disk as before: whoever makes such a partition again has to know.
+  state_->checkpoints = std::move(before);
+  state_->find_log_starts();
+  return saved;
 }
 
 Status LogDir::mark_clean_shutdown() {

@@ -245,8 +245,10 @@ Result<std::optional<BatchPlace>> Segment::locate_from(FileFd fd, const OffsetIn
                                                        int64_t offset, uint64_t end) {
   HeaderReader headers(files_, fd, from.position, end);
   ReadStep step = headers.next();
+  // An entry has the position of the first batch of an append and, as Apache Kafka wrote it before 4.0, the last
+  // offset of its last batch.
   bool other = from.position > 0 && step == ReadStep::kBatch &&
-               headers.header().last_offset() != from.offset;
+               (headers.header().base_offset() > offset || headers.header().last_offset() > from.offset);
   if (other) return sys_error(EBADMSG);
   for (; step == ReadStep::kBatch; step = headers.next()) {
     proto::BatchView header = headers.header();

@@ -1,7 +1,5 @@
 #include "broker/catalog/removed_topics.h"
 
-#include <utility>
-
 namespace pelton::broker {
 
 RemovedTopics::RemovedTopics(BrokerShard& here, void* owner, Done done)
@@ -25,7 +23,7 @@ void RemovedTopics::note(const CatalogSnapshot& shown, const CatalogReplay& stat
 }
 
 void RemovedTopics::forget() {
-  Status forgotten = here_.log_dir.forget(std::exchange(partitions_, {}));
+  Status forgotten = here_.log_dir.forget(partitions_);
   if (!forgotten) return done_(owner_, forgotten);
   here_.log_starts->wait(starts_forgotten_);
 }
@@ -39,7 +37,9 @@ void RemovedTopics::on_starts_forgotten(Status outcome) {
 }
 
 void RemovedTopics::on_forgotten(int32_t result) {
-  done_(owner_, result < 0 ? Status(sys_error(-result)) : Status());
+  if (result < 0) return done_(owner_, sys_error(-result));
+  partitions_.clear();
+  done_(owner_, {});
 }
 
 }  // namespace pelton::broker

@@ -24,7 +24,8 @@ class RemovedTopics {
   // Topics that `shown` has and `state` has no more.
   void note(const CatalogSnapshot& shown, const CatalogReplay& state);
   bool any() const { return !partitions_.empty(); }
-  // Every shard has retired them. Calls done once, maybe before it returns.
+  // Every shard has retired them. Calls done once, maybe before it returns; after an error they are still noted,
+  // for the next round.
   void forget();
 
  private:

@@ -79,9 +79,12 @@ bool FetchSessions::make_room(uint64_t now_ns, size_t partitions, const Bounds& 
       oldest = each;
   if (oldest == sessions_.end() || now_ns - oldest->second->last_used_ns < kMinEvictionNs)
     return false;
+  // Nobody loses his session for nothing: there may be more than one too many, that moved in.
+  size_t held = partitions_held() - oldest->second->size();
+  if (sessions_.size() > bounds.sessions || held + partitions > bounds.partitions) return false;
   sessions_.erase(oldest);
   ++evictions_;
-  return has_room();
+  return true;
 }
 
 std::shared_ptr<FetchSession> FetchSessions::create(uint64_t random, uint64_t now_ns,

@@ -86,11 +86,10 @@ void ConnectionLimits::ask(Admission& admission) {
   // Not only at the end: who waits would keep others of his address waiting for nothing.
   if (stopped_ || address_full(admission.address))
     return refuse(admission, stopped_ ? CloseReason::kStopping : CloseReason::kMaxPerAddress);
-  if (waiting_ >= most_waiting_) return refuse(admission, CloseReason::kMaxConnections);
+  if (listener.waiting_count >= most_waiting_) return refuse(admission, CloseReason::kMaxConnections);
   admission.counted_in_time = false;
   listener.waiting.push_back(admission);
   ++listener.waiting_count;
-  ++waiting_;
   let_in(listener);
   // In their order: when anybody waits, this one does, which otherwise is another shard's by now.
   if (!listener.waiting.empty()) ++waited_;
@@ -118,7 +117,6 @@ void ConnectionLimits::let_in(Listener& listener) {
     if (!has_place(listener)) return;
     listener.waiting.pop_front();
     --listener.waiting_count;
-    --waiting_;
     if (address_full(next.address)) {
       refuse(next, CloseReason::kMaxPerAddress);
     } else {
@@ -168,7 +166,6 @@ void ConnectionLimits::stop() {
     }
     listener->waiting_count = 0;
   }
-  waiting_ = 0;
 }
 
 // ---------------------------------------------------------------- closing what is too much

@@ -98,7 +98,6 @@ class ConnectionLimits {
   std::unordered_map<std::string, int32_t> by_address_;
   Shedding shedding_;
   bool sheds_controllers_ = false;  // the round under way
-  size_t waiting_ = 0;
   uint64_t waited_ = 0;
   bool stopped_ = false;
 };

@@ -16,10 +16,11 @@ constexpr uint64_t kAcceptRetryNs = 100'000'000;
 // So many more than here a shard may have in any case and still be given another connection.
 constexpr size_t kFewConnections = 8;
 constexpr size_t kKeptBuffers = 8 * 1024 * 1024;
+constexpr size_t kMostDecoded = 16 * 1024 * 1024;  // of one request
 constexpr size_t kLeastLimit = 64 * 1024 * 1024;
 
-// Memory of a shard's large frames, and as much for what is made of them. When queued.max.request.bytes does not set it: its share of an eighth
-// of the machine's.
+// Memory of a shard's large frames, and as much for what is made of them. When queued.max.request.bytes does not
+// set it: its share of an eighth of the machine's.
 size_t memory_share(const BrokerConfig& config, size_t shards) {
   if (config.queued_max_request_bytes > 0) return static_cast<size_t>(config.queued_max_request_bytes) / shards;
   size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -34,13 +35,19 @@ size_t buffer_limit(const BrokerConfig& config, size_t shards) {
   return std::max(memory_share(config, shards), largest + largest / 2);
 }
 
+// Never less than the largest request needs, or nothing but small ones would ever be taken.
+size_t request_memory_limit(const BrokerConfig& config, size_t shards) {
+  size_t largest = std::min(static_cast<size_t>(config.socket_request_max_bytes), kMostDecoded);
+  return std::max(memory_share(config, shards), largest);
+}
+
 }  // namespace
 
 ConnectionSet::ConnectionSet(BrokerShard& here)
     : here_(here),
       buffers_(here.shard.loop(), buffer_limit(here.config, here.shard.count()), kKeptBuffers),
       receive_pool_(here.shard.io(), buffers_),
-      memory_(here.shard.loop(), memory_share(here.config, here.shard.count())) {
+      memory_(here.shard.loop(), request_memory_limit(here.config, here.shard.count())) {
   send_options_.buffers = &buffers_;
   if (here.config.send_path == "sendfile") send_options_.path = SendPath::kSendfile;
   if (here.config.send_path == "copy") send_options_.path = SendPath::kCopy;
@@ -96,7 +103,6 @@ void ConnectionSet::adopt(SocketFd socket, const std::string& listener) {
   ++here_.counters.connections_accepted;
   auto* admission = new Admission(*this, here_.shard.id());
   admissions_.push_back(*admission);
-  ++asking_;
   admission->socket = socket;
   admission->listener = listener;
   admission->address = plain_address(peer->host);
@@ -105,7 +111,6 @@ void ConnectionSet::adopt(SocketFd socket, const std::string& listener) {
 
 void ConnectionSet::on_decided(Admission& admission) {
   if (admission.state == Admission::State::kLeft) return delete &admission;
-  --asking_;
   Io& io = here_.shard.io();
   SocketFd socket = std::exchange(admission.socket, -1);
   if (admission.state == Admission::State::kRefused) {

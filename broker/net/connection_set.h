@@ -50,8 +50,6 @@ class ConnectionSet {
   void drain();                 // every connection closes when it has nothing in flight
   void close_all();
   size_t open_connections() const { return open_; }
-  // Sockets that wait to become connections.
-  size_t asking() const { return asking_; }
   const BufferPool& buffers() const { return buffers_; }
   const RequestMemory& memory() const { return memory_; }
 
@@ -97,7 +95,6 @@ class ConnectionSet {
   LogLimiter refusals_;
   // Of the sockets accepted here, until their connections are gone, wherever those are.
   IntrusiveList<Admission, OwnedTag> admissions_;
-  size_t asking_ = 0;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   IntrusiveList<Connection, ConnectionTag> connections_;
   size_t open_ = 0;
