@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -33,11 +35,14 @@ class ZstdDecoder final : public Decoder {
   ReadResult read(MutableBytes into) override {
     if (context_ == nullptr) return std::unexpected(CompressionError::kOutOfMemory);
     while (in_frame_ || input_.pos < input_.size) {
+      if (!in_frame_) begin_frame();
       ZSTD_outBuffer output{into.data(), into.size(), 0};
       size_t before = input_.pos;
       size_t hint = ZSTD_decompressStream(context_, &output, &input_);
       if (ZSTD_isError(hint)) return std::unexpected(error_of(hint));
       in_frame_ = hint != 0;
+      produced_ += output.pos;
+      if (!in_frame_ && announced_ && produced_ != *announced_) return std::unexpected(CompressionError::kCorrupt);
       if (output.pos > 0) return output.pos;
       if (in_frame_ && input_.pos == before) return std::unexpected(CompressionError::kTruncated);
     }
@@ -45,7 +50,18 @@ class ZstdDecoder final : public Decoder {
   }
 
  private:
+  // The library holds a frame's size against what it announced, but for one whose last block is empty.
+  void begin_frame() {
+    const uint8_t* at = static_cast<const uint8_t*>(input_.src) + input_.pos;
+    unsigned long long size = ZSTD_getFrameContentSize(at, input_.size - input_.pos);
+    announced_.reset();
+    if (size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR) announced_ = size;
+    produced_ = 0;
+  }
+
   ZSTD_inBuffer input_{};
+  std::optional<uint64_t> announced_;
+  uint64_t produced_ = 0;  // of the frame
   ZSTD_DCtx* context_;
   bool in_frame_ = false;
 };

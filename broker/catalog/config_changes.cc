@@ -17,6 +17,9 @@
 namespace pelton::broker {
 namespace {
 
+// Several times what there is. Unknown keys are kept for plugins, and every change looks at all of them.
+constexpr size_t kMaxBrokerKeys = 2'000;
+
 using proto::ErrorCode;
 using enum ConfigResourceType;
 
@@ -112,6 +115,10 @@ class Planner {
     std::shared_ptr<const BrokerConfig> now = state_.broker_config();
     ConfigFault named = check_broker_name(name_, now->node_id, true);
     if (named.error != ErrorCode::kNone) return named;
+    if (after_.size() > kMaxBrokerKeys && after_.size() > before_.size()) {
+      return refuse(ErrorCode::kPolicyViolation,
+                    fmt::format("a broker may have at most {} dynamic keys", kMaxBrokerKeys));
+    }
     // What is persisted and unsound is passed over, not held against this change.
     ConfigTexts sound = after_;
     const ConfigTexts& in_force = name_.empty() ? now->layers.dynamic_default : now->layers.dynamic_broker;

@@ -62,6 +62,17 @@ class ConfigChangesTest : public ::testing::Test {
   std::string why;
 };
 
+TEST_F(ConfigChangesTest, ABrokersKeysAreBounded) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 2'001; ++i) names.push_back("my.own.setting." + std::to_string(i));
+  std::vector<ConfigAlteration> most;
+  for (int i = 0; i < 2'000; ++i) most.push_back(op(kSet, names[static_cast<size_t>(i)], "1"));
+  EXPECT_EQ(alter(kBroker, "7", most), ErrorCode::kNone) << why;
+  EXPECT_EQ(alter(kBroker, "7", {op(kSet, names.back(), "1")}), ErrorCode::kPolicyViolation);
+  EXPECT_EQ(alter(kBroker, "7", {op(kSet, names.front(), "2"), op(kDelete, names[1])}), ErrorCode::kNone);
+  EXPECT_EQ(alter(kBroker, "7", {op(kSet, names.back(), "1")}), ErrorCode::kNone);
+}
+
 TEST_F(ConfigChangesTest, SetsAndDeletes) {
   EXPECT_EQ(alter(kTopic, "t", {op(kSet, "retention.ms", "5"), op(kSet, "segment.bytes", "2000000")}),
             ErrorCode::kNone);

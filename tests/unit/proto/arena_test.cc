@@ -82,8 +82,8 @@ TEST(Arena, OneHugeRequestIsNotKept) {
 }
 
 TEST(Arena, LimitForFrames) {
-  EXPECT_EQ(Arena::limit_for(0), 64u * 1024);
-  EXPECT_EQ(Arena::limit_for(1000), 64u * 1024 + 8000);
+  EXPECT_EQ(Arena::limit_for(0), 1024u * 1024);
+  EXPECT_EQ(Arena::limit_for(1000), 1024u * 1024 + 8000);
   EXPECT_EQ(Arena::limit_for(100'000'000), 64u * 1024 * 1024);
   EXPECT_EQ(Arena::limit_for(SIZE_MAX), 64u * 1024 * 1024);
 }

@@ -392,6 +392,18 @@ Buffer zstd_frame(int window_log) {
   return {0x28, 0xb5, 0x2f, 0xfd, 0x00, window, 0x01, 0x00, 0x00};
 }
 
+TEST(Zstd, AnnouncedSizeHolds) {
+  // One frame that announces 88 bytes and whose only block is empty.
+  const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x58, 0x01, 0x00, 0x00};
+  Buffer whole;
+  EXPECT_FALSE(decompress(Codec::kZstd, frame, 4000, whole).has_value());
+  for (size_t size : {1, 61, 88, 200}) {
+    std::vector<uint8_t> piece(size);
+    DecompressStream stream(Codec::kZstd, frame, 4000);
+    EXPECT_FALSE(stream.read(piece).has_value()) << size;
+  }
+}
+
 TEST(Zstd, WindowIsBounded) {
   EXPECT_EQ(error_of(Codec::kZstd, zstd_frame(kZstdMaxWindowLog), 10), std::nullopt);
   EXPECT_EQ(error_of(Codec::kZstd, zstd_frame(kZstdMaxWindowLog + 1), 10),
