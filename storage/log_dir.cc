@@ -223,16 +223,17 @@ std::vector<TopicPartition> LogDir::in_checkpoints() const {
 
 Status LogDir::forget(const std::vector<TopicPartition>& deleted) {
   std::lock_guard guard(state_->checkpoints_mutex);
-  auto before = state_->checkpoints;
-  size_t erased = 0;
-  for (const TopicPartition& id : deleted) erased += state_->checkpoints.erase(id.directory_name());
-  if (erased == 0) return {};
+  std::vector<decltype(state_->checkpoints)::node_type> lines;
+  for (const TopicPartition& id : deleted) {
+    if (auto line = state_->checkpoints.extract(id.directory_name())) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return {};
   state_->unsettled = true;
   state_->find_log_starts();
   Status saved = state_->save_checkpoints();
   if (saved) return saved;
   // They are on disk as before: whoever makes such a partition again has to know.
-  state_->checkpoints = std::move(before);
+  for (auto& line : lines) state_->checkpoints.insert(std::move(line));
   state_->find_log_starts();
   return saved;
 }

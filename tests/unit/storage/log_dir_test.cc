@@ -209,6 +209,18 @@ TEST(LogDir, AStaleCheckpointDoesNotOutliveItsPartition) {
   EXPECT_EQ(h.log->next_offset(), 0);
 }
 
+TEST(LogDir, LinesThatCannotBeForgottenAreStillKnown) {
+  Harness h;
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20}}));
+  h.io.fs.room = 0;
+  EXPECT_FALSE(h.log_dir->forget({h.id}));
+  ASSERT_TRUE(h.log_dir->checkpoint_of(h.id).has_value());
+  EXPECT_EQ(h.log_dir->checkpoint_of(h.id)->recovery_point, 30);
+  h.io.fs.room.reset();
+  EXPECT_TRUE(h.log_dir->forget({h.id}));
+  EXPECT_EQ(h.log_dir->checkpoint_of(h.id), std::nullopt);
+}
+
 TEST(LogDir, ForgottenLinesLeaveTheCheckpoints) {
   Harness h;
   ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20}, {{"other", 3}, 1, 0, 1}}));
