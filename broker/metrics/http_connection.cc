@@ -9,7 +9,8 @@
 namespace pelton::broker {
 namespace {
 
-constexpr uint64_t kDeadlineNs = 10'000'000'000;
+constexpr uint64_t kRequestNs = 2'000'000'000;
+constexpr uint64_t kAnswerNs = 10'000'000'000;
 
 }  // namespace
 
@@ -25,7 +26,7 @@ HttpConnection::HttpConnection(HttpListener& listener, Loop& loop, SocketFd sock
 HttpConnection::~HttpConnection() = default;
 
 void HttpConnection::start() {
-  loop_.timers().start(deadline_, loop_.now_ns() + kDeadlineNs);
+  loop_.timers().start(deadline_, loop_.now_ns() + kRequestNs);
   receive();
 }
 
@@ -39,6 +40,8 @@ void HttpConnection::on_received(int32_t result) {
   received_ += static_cast<size_t>(result);
   auto parsed = parse_http(as_text(Bytes(head_).first(received_)));
   if (!parsed) return receive();
+  loop_.timers().cancel(deadline_);
+  loop_.timers().start(deadline_, loop_.now_ns() + kAnswerNs);
   head_only_ = parsed->request.head;
   listener_.serve(*this, *parsed);
 }

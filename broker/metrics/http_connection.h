@@ -2,7 +2,7 @@
 //
 // Owner shard: the metrics listener's. Lifetime: made by HttpListener with an accepted socket; tells the
 // listener when nothing of it is pending any more, and is destroyed by it.
-// Bounds: 4 KiB of request, one deadline for everything.
+// Bounds: 4 KiB of request; a deadline for it, and one for everything.
 #pragma once
 
 #include <array>
@@ -29,6 +29,8 @@ class HttpConnection final : public ListHook<HttpTag>, public ListHook<HttpWaitT
   // The answer; once, unless the connection has ended meanwhile.
   void answer(int status, std::string_view content_type, std::shared_ptr<const std::string> body);
   void close();
+  bool reading() const { return recv_.done.pending(); }
+  bool closed() const { return closed_; }
 
  private:
   void receive();

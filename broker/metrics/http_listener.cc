@@ -54,7 +54,9 @@ void HttpListener::on_accept(int32_t result) {
       here_.shard.loop().timers().start(accept_again_, here_.shard.loop().now_ns() + kAcceptAgainNs);
     return;
   }
-  if (stopped_ || count_ >= kMaxConnections) return here_.shard.io().close(result);
+  // Who made room is gone a turn later; a burst within one turn has its bound too.
+  if (stopped_ || count_ >= 2 * kMaxConnections) return here_.shard.io().close(result);
+  if (count_ >= kMaxConnections) make_room();
   auto* connection = new HttpConnection(*this, here_.shard.loop(), result);
   connections_.push_back(*connection);
   ++count_;
@@ -62,6 +64,16 @@ void HttpListener::on_accept(int32_t result) {
 }
 
 void HttpListener::on_accept_again() { here_.shard.io().accept(socket_, accept_); }
+
+void HttpListener::make_room() {
+  HttpConnection* oldest = nullptr;
+  for (HttpConnection& each : connections_) {
+    if (each.closed()) continue;
+    if (each.reading()) return each.close();
+    if (oldest == nullptr) oldest = &each;
+  }
+  if (oldest != nullptr) oldest->close();
+}
 
 void HttpListener::serve(HttpConnection& connection, const HttpParsed& parsed) {
   if (parsed.status == 405) return answer_text(connection, 405, "only GET and HEAD\n");

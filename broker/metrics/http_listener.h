@@ -5,7 +5,8 @@
 //   /ready    as /health, and 503 while the broker stops
 //
 // Owner shard: the catalog's. Lifetime: from start-up until the loops have ended. Its clients cost the
-// shard little: at most kMaxConnections at once, one scrape under way whose page all who ask meanwhile get.
+// shard little: about kMaxConnections at once, one scrape under way whose page all who ask meanwhile get. When all
+// places are taken whoever came first and has not asked yet makes room: idle clients keep no probe out.
 #pragma once
 
 #include <memory>
@@ -42,6 +43,7 @@ class HttpListener {
  private:
   void on_accept(int32_t result);
   void on_accept_again();
+  void make_room();
   void on_page(Scrape::Page page);
   void on_look();
   void check_health();

@@ -48,9 +48,10 @@ def probes_and_refusals(context):
     expect_equal(_raw(port, b"\x16\x03\x01\x02\x00\r\n\r\n")[:12], b"HTTP/1.1 400", "a TLS hello")
     expect_equal(_raw(port, b"a" * 5000)[:12], b"HTTP/1.1 431", "a head without an end")
     slow = [socket.create_connection(("127.0.0.1", port), timeout=15) for _ in range(40)]
+    expect_equal(_get(port, "/health")[0], 200, "a probe beside more idle clients than there are places")
     with Connection(broker.port) as connection:  # nobody else is any worse off
         connection.call("Metadata", 12, {"Topics": []})
-    for each in slow:  # those beyond the places at once, the others at their deadline
+    for each in slow:  # those who made room at once, the others at their deadline
         expect_equal(each.recv(1), b"", "a connection that says nothing")
         each.close()
     expect_equal(_get(port, "/health")[0], 200, "afterwards")

@@ -83,6 +83,22 @@ TEST(HttpMessageTest, ReadsARequestWhenItsHeadIsComplete) {
   EXPECT_TRUE(parse_http("HEAD / HTTP/1.0\r\n\r\n")->request.head);
 }
 
+TEST(HttpMessageTest, TakesALineFeedAlone) {
+  EXPECT_FALSE(parse_http("GET /ready HTTP/1.1\nHost: x\n"));
+  auto get = parse_http("GET /ready HTTP/1.1\nHost: x\n\n");
+  ASSERT_TRUE(get);
+  EXPECT_EQ(get->status, 200);
+  EXPECT_EQ(get->request.path, "/ready");
+}
+
+TEST(HttpMessageTest, RefusesUnsoundFields) {
+  EXPECT_EQ(parse_http("GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")->status, 200);
+  EXPECT_EQ(parse_http("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n")->status, 400);
+  EXPECT_EQ(parse_http("GET / HTTP/1.1\r\ncontent-length:\r\n\r\n")->status, 400);
+  EXPECT_EQ(parse_http("GET / HTTP/1.1\r\nHost : x\r\n\r\n")->status, 400);
+  EXPECT_EQ(parse_http("GET / HTTP/1.1\r\nno colon\r\n\r\n")->status, 400);
+}
+
 TEST(HttpMessageTest, RefusesWhatItDoesNotSpeak) {
   EXPECT_EQ(parse_http("POST / HTTP/1.1\r\n\r\n")->status, 405);
   EXPECT_EQ(parse_http("GET /\r\n\r\n")->status, 400);
