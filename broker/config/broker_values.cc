@@ -75,6 +75,10 @@ class Checker {
     if (number("connections.max.idle.ms") >= 0) {
       check_order({"connection.failed.authentication.delay.ms", "connections.max.idle.ms", true});
     }
+    // Apache Kafka takes these, and keeps a dynamic one over restarts with no way in to change it.
+    for (std::string_view key : {"max.connections", "max.connection.creation.rate"}) {
+      if (number(key) == 0) fail(key, fmt::format("{}=0 would let nobody in", key));
+    }
     if (number("max.connections.per.ip") == 0 && text("max.connections.per.ip.overrides").empty()) {
       fail("max.connections.per.ip", "max.connections.per.ip=0 without max.connections.per.ip.overrides "
                                      "would let nobody in");

@@ -51,8 +51,9 @@ Outcome check_one(std::string_view name, std::string_view text, bool per_broker)
   if (base == "max.connections.per.ip.overrides") {
     if (auto done = check_addresses(text); !done) return done;
   }
-  if (base != name && is_listener_limit_key(base) && parse_value(key->rule, text)->number == 0) {
-    return fail(fmt::format("{}={}: must be at least 1", name, text));
+  // One that was kept is left out too: with nobody in, nobody could change it.
+  if (is_listener_limit_key(base) && parse_value(key->rule, text)->number == 0) {
+    return fail(fmt::format("{}={} would let nobody in", name, text));
   }
   bool for_one = key->mode == UpdateMode::kPerBroker || base != name;
   if (!per_broker && for_one) {

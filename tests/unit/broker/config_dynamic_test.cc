@@ -54,6 +54,17 @@ TEST(DynamicConfig, WhatIsUnsoundIsLeftOutAndTold) {
                           "dynamic configuration: num.partitions cannot be changed while the broker runs"}));
 }
 
+TEST(DynamicConfig, NobodyIsLockedOut) {
+  BrokerConfig files = loaded();
+  EXPECT_EQ(error_of(files, {{"max.connections", "0"}}), "max.connections=0 would let nobody in");
+  EXPECT_EQ(error_of(files, {{"max.connection.creation.rate", "0"}}),
+            "max.connection.creation.rate=0 would let nobody in");
+  std::vector<std::string> left_out;
+  BrokerConfig config = with_dynamic(files, {{"max.connections", "0"}}, {}, &left_out);
+  EXPECT_EQ(config.connection_limits, files.connection_limits);
+  EXPECT_EQ(left_out, (std::vector<std::string>{"dynamic configuration: max.connections=0 would let nobody in"}));
+}
+
 TEST(DynamicConfig, LimitsOfConnections) {
   BrokerConfig files = loaded("listeners=PLAINTEXT://:9092,SECOND://:9093\n"
                               "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT\n"
@@ -77,7 +88,7 @@ TEST(DynamicConfig, LimitsOfConnections) {
   EXPECT_EQ(error_of(files, {{"max.connections.per.ip.overrides", "127.0.0.1"}}),
             "max.connections.per.ip.overrides: \"127.0.0.1\" is not address:count");
   EXPECT_EQ(error_of(files, {{"listener.name.second.max.connections", "0"}}),
-            "listener.name.second.max.connections=0: must be at least 1");
+            "listener.name.second.max.connections=0 would let nobody in");
   EXPECT_EQ(error_of(files, {{"listener.name.second.max.connections", "1"}}), "");
   EXPECT_EQ(error_of(files, {{"listener.name.second.max.connections", "1"}}, false),
             "listener.name.second.max.connections can only be changed for one broker, not for all");

@@ -160,6 +160,7 @@ TEST(LoadConfig, SaysWhatIsWrongAndWhere) {
   const BadLine lines[] = {
       {"\nlog.segment.bytes=abc", "server.properties line 2: log.segment.bytes=abc: not a whole number"},
       {"log.segment.bytes=", "server.properties line 1: log.segment.bytes=: not a whole number"},
+      {"max.connections=0", "server.properties line 1: max.connections=0 would let nobody in"},
       {"log.segment.bytes=10", "server.properties line 1: log.segment.bytes=10: must be at least 1048576"},
       {"log.segment.bytes=2147483648",
        "server.properties line 1: log.segment.bytes=2147483648: does not fit in 32 bits"},
