@@ -171,9 +171,11 @@ void ConnectionLimits::stop() {
 // ---------------------------------------------------------------- closing what is too much
 
 void ConnectionLimits::shed() {
-  if (shedding_.running() || stopped_) return;
-  Group& group = clients_.excess() > 0 ? clients_ : controllers_;
-  if (group.excess() == 0) return;
+  shed(clients_.excess() > 0 ? clients_ : controllers_);
+}
+
+void ConnectionLimits::shed(Group& group) {
+  if (shedding_.running() || stopped_ || group.excess() == 0) return;
   sheds_controllers_ = &group == &controllers_;
   const BrokerConfig& config = here_.config;
   shedding_.start(group.excess(), sheds_controllers_,
@@ -183,8 +185,9 @@ void ConnectionLimits::shed() {
 void ConnectionLimits::on_shed(size_t closed) {
   Group& group = sheds_controllers_ ? controllers_ : clients_;
   group.closing += closed;
-  // With nothing to close, all that is left being protected, it would go on for ever.
-  if (closed > 0) shed();
+  if (closed > 0) return shed();
+  // All clients that are left are protected: trying again would go on for ever, and controllers would never come.
+  if (!sheds_controllers_) shed(controllers_);
 }
 
 std::vector<ConnectionLimits::ListenerCount> ConnectionLimits::listener_counts() const {

@@ -87,6 +87,7 @@ class ConnectionLimits {
   void admit(Listener& listener, Admission& admission);
   void refuse(Admission& admission, CloseReason reason);
   void shed();
+  void shed(Group& group);
   void on_shed(size_t closed);
 
   BrokerShard& here_;

@@ -7,6 +7,7 @@ import time
 
 API_VERSIONS = 18
 METADATA = 3
+API_VERSIONS = 18
 
 
 def connect(port, timeout=10.0, host="127.0.0.1"):

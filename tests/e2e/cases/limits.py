@@ -41,6 +41,11 @@ def _served(connection):
     expect_equal(struct.unpack_from(">i", wire.receive(connection)), (7,), "correlation id")
 
 
+def _controller_served(connection):
+    connection.sendall(wire.request(wire.API_VERSIONS, 0, 7))
+    expect_equal(struct.unpack_from(">i", wire.receive(connection)), (7,), "correlation id")
+
+
 def _waits(connection, seconds=0.7):
     """Whether a request gets neither an answer nor an end in that time."""
     _ask(connection)
@@ -192,6 +197,29 @@ def by_listener(context):
         _served(opened[-1])
         expect(wire.closed_by_peer(opened[0]), "nothing was closed for a protected connection")
         _served(opened[1])
+
+
+@case(brokers=("pelton",))
+def controllers_by_themselves(context):
+    """max.connections becomes lower while all clients that are too many are protected: the connections of
+    the controller's listener, counted by themselves, still become fewer."""
+    controller = processes.free_port()
+    broker = context.own_unstarted()
+    broker.start(context.overrides | {
+        "process.roles": "broker,controller", "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}", "max.connections": 3,
+        "listeners": f"PLAINTEXT://127.0.0.1:{broker.port},SECOND://127.0.0.1:{processes.free_port()},"
+                     f"CONTROLLER://127.0.0.1:{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT,CONTROLLER:PLAINTEXT"})
+    with _connections() as opened, Connection(broker.port) as admin:
+        for port, served in ((broker.port, _served), (controller, _controller_served)) * 2:
+            opened.append(_connect(port))
+            served(opened[-1])
+        _alter(admin, {"max.connections": "1"})
+        expect(wire.closed_by_peer(opened[1]), "the controller's listener keeps two connections")
+        _controller_served(opened[3])
+        _served(opened[0])
+        _served(opened[2])
 
 
 @case()
