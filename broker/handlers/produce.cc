@@ -63,14 +63,18 @@ void locate_all(ProduceState& state) {
   }
 }
 
+// Bytes that are no batch of this format are not, whatever bits they have.
+bool is_transactional(Bytes records) {
+  auto size = proto::peek_batch_size(records);
+  return size && *size <= records.size() && BatchView(records).transactional();
+}
+
 // A transactional batch in a request without a transactional id: there is nobody to authorize.
 bool has_stray_transactional(const ProduceRequest& asked) {
   if (asked.transactional_id) return false;
   for (const auto& topic : asked.topic_data)
     for (const auto& partition : topic.partition_data)
-      if (partition.records.bytes.size() >= proto::kBatchHeaderSize &&
-          BatchView(partition.records.bytes).transactional())
-        return true;
+      if (is_transactional(partition.records.bytes)) return true;
   return false;
 }
 

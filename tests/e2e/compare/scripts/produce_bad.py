@@ -6,7 +6,7 @@ from tests.support.kafka_codec import batch, record
 _HOUR = 3_600_000
 
 
-_STEPS = 48
+_STEPS = 56
 
 
 def run(s):
@@ -37,6 +37,9 @@ def run(s):
     produce("half a batch", batch(pair)[:40])
     produce("trailing bytes", batch(pair) + b"\0\0\0")
     produce("no records", b"")
+    for size in (17, 61, 100, 1000):
+        produce(f"{size} bytes of ones", b"\xff" * size)
+        produce(f"{size} bytes of zeros", b"\0" * size)
     # Null records are left out: Apache Kafka 4.4.0 does not answer them at all.
     produce("two batches", batch(pair) + batch(pair))
     produce("two batches whose offsets overlap", batch(pair * 2) + batch(pair * 2, base_offset=1))
