@@ -28,7 +28,9 @@ void check_frame(ProduceSlot& slot, int16_t request_version) {
   auto size = proto::peek_batch_size(slot.batch);
   if (!size) return refuse(slot, size.error());
   drop_trailing_bytes(slot, *size);
-  if (*size != slot.batch.size()) return refuse(slot, BatchError::kLengthMismatch);
+  if (*size < slot.batch.size())
+    return slot.refuse(proto::error_code_of(BatchError::kLengthMismatch), "more than one record batch for a partition");
+  if (*size > slot.batch.size()) return refuse(slot, BatchError::kLengthMismatch);
   bool zstd = proto::BatchView(slot.batch).codec() == proto::Codec::kZstd;
   if (zstd && request_version < kFirstVersionWithZstd)
     return slot.refuse(ErrorCode::kUnsupportedCompressionType,
