@@ -23,8 +23,9 @@ void DelayedFetch::start(std::span<FetchSlot> slots) {
   request_.works_on(part_count_ == 1 ? parts_->shard() : kNoShard);
   request_.set_on_client_gone(this, [](void* self) { static_cast<DelayedFetch*>(self)->expire(); });
   expected_ = part_count_;
+  watching_ = alone();  // the part may wait from now on
   commanding_ = true;
-  for (FetchPart* part = parts_; part != nullptr; part = part->next) part->read();
+  for (FetchPart* part = parts_; part != nullptr; part = part->next) alone() ? part->serve() : part->read();
   commanding_ = false;
   if (expected_ == 0) decide();
 }
@@ -51,7 +52,7 @@ void DelayedFetch::reported() {
 
 void DelayedFetch::decide() {
   watching_ = false;
-  if (waited_ || satisfied()) return finish();
+  if (alone() || waited_ || satisfied()) return finish();
   watch();
 }
 
@@ -68,19 +69,15 @@ bool DelayedFetch::satisfied() {
 }
 
 void DelayedFetch::watch() {
-  if (!timer_.active()) {
-    uint64_t wait_ns = static_cast<uint64_t>(limits_.max_wait_ms) * 1'000'000;
-    home_.shard.loop().timers().start(timer_, home_.shard.loop().now_ns() + wait_ns);
-  }
+  if (!timer_.active())
+    home_.shard.loop().timers().start(timer_, home_.shard.loop().now_ns() + wait_ns());
   if (!delayed_) ++home_.delayed_fetches;
   watching_ = delayed_ = true;
   expected_ = part_count_;
   commanding_ = true;
-  uint64_t enough = static_cast<uint64_t>(std::max(limits_.min_bytes, 1));
-  for (FetchPart* part = parts_; part != nullptr; part = part->next) {
-    // Alone, a part knows when it is enough; one of several comes home for anything new.
-    part->watch(part_count_ == 1 ? enough : std::min(enough, part->bytes() + 1));
-  }
+  // One of several comes home for anything new.
+  for (FetchPart* part = parts_; part != nullptr; part = part->next)
+    part->watch(std::min(enough_bytes(), part->bytes() + 1));
   commanding_ = false;
   if (expected_ == 0) return decide();
   if (expected_ < part_count_) collect();

@@ -4,13 +4,16 @@
 // it reads (offset -> file slice), waits on its partitions' high watermarks, and reads again when enough
 // has come. Only slices and numbers cross shards, never data.
 //
-// A part tells home once for each command (read, watch). Home may cut a watch short (collect): the part
+// A part that is alone decides everything on its shard, its timer included: one message there and one back, however
+// long the fetch waits. Of several, home decides, and its timer counts. A part tells home once for each command
+// (serve, read, watch). Home may cut a watch short (collect): the part
 // then always acknowledges, and reads first if it had not finished by itself; so that the message objects
 // are free again before the request ends. Exactly one answer: `done` runs once, on the home shard.
 //
 // Lifetime: state of its request. Slices keep their segments until the request ends, after the send.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -83,6 +86,11 @@ class DelayedFetch {
  private:
   friend class FetchPart;
 
+  bool alone() const { return part_count_ == 1; }
+  uint64_t wait_ns() const { return static_cast<uint64_t>(limits_.max_wait_ms) * 1'000'000; }
+  // What ends the wait.
+  uint64_t enough_bytes() const { return static_cast<uint64_t>(std::max(limits_.min_bytes, 1)); }
+
   void add(FetchSlot& slot);
   void reported();             // a part has told home; when all have: decide
   void decide();
@@ -103,7 +111,7 @@ class DelayedFetch {
   int expected_ = 0;           // reports and acknowledgements that are still to come
   bool waited_ = false;        // time is over: answer with what there is
   bool watching_ = false;
-  bool delayed_ = false;       // it has watched
+  bool delayed_ = false;       // home counts it among those that wait
   bool commanding_ = false;    // parts on this shard report before the command's loop has ended
   Timer timer_;
 };

@@ -12,6 +12,7 @@ using proto::ErrorCode;
 FetchPart::FetchPart(DelayedFetch& fetch, ShardId shard)
     : fetch_(fetch),
       shard_(shard),
+      timer_(Timer::bind<&FetchPart::expire>(this)),
       command_message_(Message::bind<&FetchPart::commanded>(this)),
       collect_message_(Message::bind<&FetchPart::collected>(this)),
       report_message_(Message::bind<&FetchPart::reported_home>(this)),
@@ -47,26 +48,32 @@ void FetchPart::commanded(Shard& at) {
 void FetchPart::carry_out() {
   if (command_ == Command::kWatch) return start_watching();
   read_all();
-  report();
+  if (command_ == Command::kRead || enough()) return report();
+  Loop& loop = here_->shard.loop();
+  loop.timers().start(timer_, loop.now_ns() + fetch_.wait_ns());
+  ++here_->delayed_fetches;
+  trigger_ = fetch_.enough_bytes();
+  start_watching();
 }
+
+bool FetchPart::enough() {
+  if (fetch_.limits_.max_wait_ms <= 0 || here_->stopping) return true;
+  for (FetchSlot* slot = first_; slot != nullptr; slot = slot->next)
+    if (slot->error != ErrorCode::kNone || slot->diverging.leader_epoch >= 0) return true;
+  return bytes_ >= static_cast<uint64_t>(std::max(fetch_.limits_.min_bytes, 0));
+}
+
+void FetchPart::expire() { end_watching(); }
 
 void FetchPart::collect() {
   if (shard_ != fetch_.home_.shard.id()) return fetch_.home_.shard.send(shard_, collect_message_);
-  if (watches_linked_) {
-    stop_watching();
-    read_all();
-    fetch_.reported();  // the watch has ended
-  }
+  if (watches_linked_) end_watching();
   fetch_.reported();  // and this is acknowledged
 }
 
 void FetchPart::collected(Shard& at) {
   // Either the watch has ended by itself and its report is on the way, or it ends now.
-  if (watches_linked_) {
-    stop_watching();
-    read_all();
-    at.send(fetch_.home_.shard.id(), report_message_);
-  }
+  if (watches_linked_) end_watching();
   at.send(fetch_.home_.shard.id(), ack_message_);
 }
 
@@ -184,7 +191,10 @@ void FetchPart::start_watching() {
     partition->watch(slot->watch);
   }
   watches_linked_ = true;
-  if (wait && available_ < trigger_) return;
+  if (!wait || available_ >= trigger_) end_watching();
+}
+
+void FetchPart::end_watching() {
   stop_watching();
   read_all();
   report();
@@ -199,14 +209,15 @@ void FetchPart::on_moved(FetchSlot& slot) {
   uint64_t before = slot.available;
   bool wait = measure(slot);
   available_ += slot.available - before;
-  if (wait && available_ < trigger_) return;
-  stop_watching();
-  read_all();
-  report();
+  if (!wait || available_ >= trigger_) end_watching();
 }
 
 void FetchPart::stop_watching() {
   watches_linked_ = false;
+  if (command_ == Command::kServe) {
+    here_->shard.loop().timers().cancel(timer_);
+    --here_->delayed_fetches;
+  }
   for (FetchSlot* slot = first_; slot != nullptr; slot = slot->next) slot->watch.unlink();
 }
 

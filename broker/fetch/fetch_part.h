@@ -22,24 +22,29 @@ class FetchPart {
   FetchPart* next = nullptr;
 
   // --- called on home ---
+  // Reads, waits as long as the fetch may when that is not enough, and reads again: for a part that is alone.
+  void serve() { command(Command::kServe); }
   void read() { command(Command::kRead); }
   // Waits until `trigger` bytes are there, or something else needs an answer.
   void watch(uint64_t trigger);
   void collect();
 
  private:
-  enum class Command : uint8_t { kRead, kWatch };
+  enum class Command : uint8_t { kServe, kRead, kWatch };
 
   void command(Command next);
   void commanded(Shard& at);    // command_message_, on the owner
   void collected(Shard& at);    // collect_message_, on the owner
   void reported_home(Shard&);   // report_message_ and ack_message_, on home
   void carry_out();
+  bool enough();
+  void expire();
   void read_all();
   void read_slot(FetchSlot& slot);
   static void refuse(FetchSlot& slot, proto::ErrorCode error);
   bool check_epoch(FetchSlot& slot, const Partition& partition);
   void start_watching();
+  void end_watching();
   bool measure(FetchSlot& slot);  // bytes available; false: the slot needs an answer now
   static void moved(void* slot);
   void on_moved(FetchSlot& slot);
@@ -56,6 +61,7 @@ class FetchPart {
   uint64_t trigger_ = 0;
   uint64_t available_ = 0;
   uint64_t bytes_ = 0;
+  Timer timer_;                   // of a part that is alone, on the owner
   Message command_message_;
   Message collect_message_;
   Message report_message_;
