@@ -22,9 +22,8 @@ Partition* PartitionSet::find(Uuid topic_id, int32_t index) {
 
 template <class Visit>
 void PartitionSet::for_each_new(const CatalogSnapshot& next, Visit&& visit) {
-  for (const auto& [name, topic] : next.topics()) {
-    const TopicInfo* old = applied_ == nullptr ? nullptr : applied_->find(topic->id);
-    if (old == topic.get() && !incomplete_) continue;
+  // All of them when the last open() failed.
+  for (const TopicInfo* topic : next.changes_since(incomplete_ ? nullptr : applied_.get()).changed) {
     for (const PartitionInfo& info : topic->partitions) {
       if (info.shard == here_.shard.id() && find(topic->id, info.index) == nullptr) visit(*topic, info);
     }
@@ -70,11 +69,9 @@ void PartitionSet::open_some(Shard&) {
 }
 
 void PartitionSet::take_over(std::shared_ptr<const CatalogSnapshot> next) {
-  for (const auto& [name, topic] : applied_->topics()) {
-    if (next->find(topic->id) == nullptr) remove(*topic);
-  }
-  for (const auto& [name, topic] : next->topics()) {
-    if (applied_->find(topic->id) == topic.get()) continue;
+  TopicChanges changes = next->changes_since(applied_.get());
+  for (const TopicInfo* topic : changes.removed) remove(*topic);
+  for (const TopicInfo* topic : changes.changed) {
     for (const PartitionInfo& info : topic->partitions) {
       if (Partition* partition = find(topic->id, info.index)) partition->set_config(topic->log_config);
     }

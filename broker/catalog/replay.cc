@@ -181,14 +181,29 @@ void CatalogReplay::refresh(TopicInfo& topic) const {
   }
 }
 
-std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
-  use_broker_config();
+// Brings the changed topics up to date on the way.
+void CatalogReplay::note_changes(CatalogSnapshot& snapshot) {
   for (Uuid id : changed_) {
-    if (auto name = names_.find(id); name != names_.end()) refresh(*topics_.find(name->second)->second);
+    auto name = names_.find(id);
+    if (name == names_.end()) continue;
+    const std::shared_ptr<TopicInfo>& topic = topics_.find(name->second)->second;
+    refresh(*topic);
+    snapshot.changed_.push_back(topic);
   }
   changed_.clear();
-  topics_removed_ = 0;
+  snapshot.previous_ = last_snapshot_.get();
+  for (Uuid id : std::exchange(removed_, {})) {
+    if (last_snapshot_ == nullptr) break;
+    // One that came and went since is in neither.
+    auto old = last_snapshot_->by_id_.find(id);
+    if (old != last_snapshot_->by_id_.end()) snapshot.removed_.push_back(old->second);
+  }
+}
+
+std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
+  use_broker_config();
   auto snapshot = std::make_shared<CatalogSnapshot>();
+  note_changes(*snapshot);
   for (const auto& [name, topic] : topics_) {
     snapshot->by_name_.emplace_hint(snapshot->by_name_.end(), name, topic);
     snapshot->by_id_.emplace(topic->id, topic);
@@ -204,6 +219,7 @@ std::shared_ptr<const CatalogSnapshot> CatalogReplay::snapshot() {
   }
   snapshot->configs_ = shown_configs_;
   snapshot->end_offset_ = end_offset_;
+  last_snapshot_ = snapshot;
   return snapshot;
 }
 

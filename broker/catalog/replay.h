@@ -58,7 +58,7 @@ class CatalogReplay {
 
   std::shared_ptr<const CatalogSnapshot> snapshot();
   // Topics removed since the last snapshot.
-  size_t topics_removed() const { return topics_removed_; }
+  size_t topics_removed() const { return removed_.size(); }
 
   const TopicInfo* find(std::string_view topic) const;
   const TopicInfo* find(Uuid topic) const;
@@ -99,6 +99,7 @@ class CatalogReplay {
   // A broker's configuration changed: the topics whose log runs differently now count as changed.
   void use_broker_config();
   void refresh(TopicInfo& topic) const;
+  void note_changes(CatalogSnapshot& snapshot);
 
   int shards_;
   BrokerConfig from_files_;
@@ -107,7 +108,8 @@ class CatalogReplay {
   std::map<std::string, std::shared_ptr<TopicInfo>, std::less<>> topics_;
   std::map<Uuid, std::string> names_;
   std::set<Uuid> changed_;  // since the last snapshot: no snapshot holds these
-  size_t topics_removed_ = 0;
+  std::vector<Uuid> removed_;  // likewise
+  std::shared_ptr<const CatalogSnapshot> last_snapshot_;
   ResourceConfigs configs_;
   std::shared_ptr<const ResourceConfigs> shown_configs_;  // of the last snapshot; null: changed since
   std::map<std::string, int16_t, std::less<>> features_;

@@ -77,7 +77,7 @@ struct RecordAppliers {
     replay.topics_.erase(name->second);
     replay.changed_.erase(record.topic_id);
     replay.names_.erase(name);
-    ++replay.topics_removed_;
+    replay.removed_.push_back(record.topic_id);
     return {};
   }
 

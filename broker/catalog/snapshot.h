@@ -48,8 +48,17 @@ struct TopicInfo {
   storage::LogConfig log_config;                      // overrides over the broker's defaults
 };
 
+// The topics in which a snapshot differs from an older one. They live as long as both snapshots do.
+struct TopicChanges {
+  std::vector<const TopicInfo*> changed;  // new ones included, as they are now
+  std::vector<const TopicInfo*> removed;  // as they were; a name that came again under another id is in both
+};
+
 class CatalogSnapshot {
  public:
+  // What is other than in `before` (null: nothing was there). Costs as much as has changed when `before` is the
+  // snapshot that was made right before this one, else a look at every topic.
+  TopicChanges changes_since(const CatalogSnapshot* before) const;
   const TopicInfo* find(std::string_view name) const;
   const TopicInfo* find(Uuid id) const;
   const PartitionInfo* find_partition(std::string_view topic, int32_t index) const;
@@ -68,12 +77,18 @@ class CatalogSnapshot {
 
  private:
   friend class CatalogReplay;
+  TopicChanges compare(const CatalogSnapshot* before) const;
   std::map<std::string, std::shared_ptr<const TopicInfo>, std::less<>> by_name_;
   std::map<Uuid, std::shared_ptr<const TopicInfo>> by_id_;
   std::map<std::string, int16_t, std::less<>> features_;
   std::shared_ptr<const BrokerConfig> broker_config_;
   std::shared_ptr<const ResourceConfigs> configs_;
   int64_t end_offset_ = 0;
+  // The snapshot before, by its address alone: whoever compares holds one that is older than this, so an equal
+  // address is the same snapshot. And what has changed since.
+  const CatalogSnapshot* previous_ = nullptr;
+  std::vector<std::shared_ptr<const TopicInfo>> changed_;
+  std::vector<std::shared_ptr<const TopicInfo>> removed_;
 };
 
 }  // namespace pelton::broker

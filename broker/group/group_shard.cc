@@ -71,7 +71,7 @@ void GroupShard::on_catalog_applied(BrokerShard& here) {
     if (topic == nullptr || topic->id != one.topic_id) drop(one);
   }
   if (topic != nullptr) add_new(*topic);
-  if (applied_ && any_topic_gone(*here.catalog)) {
+  if (applied_ && !here.catalog->changes_since(applied_.get()).removed.empty()) {
     // A coordinator that loads looks for itself when it has loaded.
     for (auto& one : coordinators_) {
       if (one->runtime.state() == CoordinatorPartition::State::kActive)
@@ -100,12 +100,6 @@ void GroupShard::drop(Coordinator& coordinator) {
   std::erase(to_flush_, &coordinator.runtime);
   std::erase(to_load_, &coordinator.runtime);
   std::erase_if(coordinators_, [&](const auto& one) { return one.get() == &coordinator; });
-}
-
-bool GroupShard::any_topic_gone(const CatalogSnapshot& next) const {
-  return std::ranges::any_of(applied_->topics(), [&](const auto& topic) {
-    return next.find(topic.second->id) == nullptr;
-  });
 }
 
 bool GroupShard::exists(std::string_view name, Uuid id) const {

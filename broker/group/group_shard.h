@@ -72,7 +72,6 @@ class GroupShard final : public coordinator::CoordinatorHost,
   Coordinator* find(Uuid topic_id, int32_t index);
   void add_new(const TopicInfo& topic);
   void drop(Coordinator& coordinator);
-  bool any_topic_gone(const CatalogSnapshot& next) const;
 
   // --- coordinator::CoordinatorHost, StateMachineFactory ---
   void wants_flush(coordinator::CoordinatorPartition& partition) override;

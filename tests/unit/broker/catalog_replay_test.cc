@@ -1,6 +1,8 @@
 #include "broker/catalog/replay.h"
 
+#include <algorithm>
 #include <fstream>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -66,6 +68,20 @@ class CatalogReplayTest : public ::testing::Test {
     add(record);
   }
 
+  // By the numbers of the topics' ids, ascending.
+  static void expect_changes(const CatalogSnapshot& now, const CatalogSnapshot* before,
+                             std::vector<uint8_t> changed, std::vector<uint8_t> removed) {
+    TopicChanges changes = now.changes_since(before);
+    auto expect = [](std::vector<const TopicInfo*> topics, const std::vector<uint8_t>& numbers) {
+      std::ranges::sort(topics, {}, &TopicInfo::id);
+      ASSERT_EQ(topics.size(), numbers.size());
+      for (size_t i = 0; i < topics.size(); ++i) EXPECT_EQ(topics[i]->id, id_of(numbers[i]));
+    };
+    expect(changes.changed, changed);
+    expect(changes.removed, removed);
+    for (const TopicInfo* topic : changes.changed) EXPECT_EQ(topic, now.find(topic->id));
+  }
+
   MetadataRecords records;
   CatalogReplay replay{3, BrokerConfig{}};
 };
@@ -129,6 +145,31 @@ TEST_F(CatalogReplayTest, SnapshotsDoNotChange) {
   EXPECT_EQ(after->find("t")->config.at("retention.ms"), "5");
   EXPECT_EQ(after->find("t")->partitions[0].leader, -1);
   EXPECT_EQ(before->find("other"), after->find("other"));  // unchanged topics are shared
+}
+
+TEST_F(CatalogReplayTest, SnapshotsTellWhatHasChanged) {
+  add_topic("kept", 1, 1);
+  add_topic("changed", 2, 1);
+  add_topic("again", 3, 1);
+  expect_replayed();
+  auto first = replay.snapshot();
+  expect_changes(*first, nullptr, {1, 2, 3}, {});
+  add_config("changed", "retention.ms", "5");
+  add(proto::RemoveTopicRecord{.topic_id = id_of(3)});
+  add_topic("again", 4, 1);
+  add_topic("passing", 5, 1);
+  add(proto::RemoveTopicRecord{.topic_id = id_of(5)});
+  expect_replayed();
+  EXPECT_EQ(replay.topics_removed(), 2u);
+  auto second = replay.snapshot();
+  EXPECT_EQ(replay.topics_removed(), 0u);
+  expect_changes(*second, first.get(), {2, 4}, {3});
+  auto third = replay.snapshot();
+  expect_changes(*third, second.get(), {}, {});
+  // Further apart, and of a state that was replayed anew: by comparing.
+  expect_changes(*third, first.get(), {2, 4}, {3});
+  CatalogReplay other(3, BrokerConfig{});
+  expect_changes(*other.snapshot(), third.get(), {}, {1, 2, 4});
 }
 
 TEST_F(CatalogReplayTest, PartitionChangesRaiseEpochs) {
