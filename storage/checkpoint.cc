@@ -122,4 +122,11 @@ Status replace_file_unsynced(FileSystem& files, const std::string& path, std::st
   return files.rename(temporary, path);
 }
 
+Status write_new_file(FileSystem& files, const std::string& path, std::string_view text) {
+  Result<OpenFile> file = OpenFile::open(files, path, OpenMode::kCreateNew);
+  if (!file) return std::unexpected(file.error());
+  iovec piece{const_cast<char*>(text.data()), text.size()};
+  return files.pwritev(file->fd(), &piece, 1, 0);
+}
+
 }  // namespace pelton::storage

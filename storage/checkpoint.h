@@ -57,5 +57,7 @@ std::optional<T> parse_number(std::string_view text);
 // Replaces `path` (through path + ".tmp") without waiting for the disk: for files that recovery can do
 // without. After a power loss the old or the new content is there, or none that parses.
 Status replace_file_unsynced(FileSystem& files, const std::string& path, std::string_view text);
+// Makes a file that is not there (EEXIST), without waiting for the disk. A stop at a bad time leaves it empty.
+Status write_new_file(FileSystem& files, const std::string& path, std::string_view text);
 
 }  // namespace pelton::storage

@@ -65,8 +65,9 @@ Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserv
     }
   }
   if (Status made = files.make_directory(directory); !made) return std::unexpected(made.error());
-  Status wrote = replace_file_unsynced(files, directory + "/" + kPartitionMetadata,
-                                       format_partition_metadata(topic_id));
+  // In place: without its text a directory counts as one whose creation never ended. Cutting or renaming a file
+  // that was just made would let ext4 begin its writeback.
+  Status wrote = write_new_file(files, directory + "/" + kPartitionMetadata, format_partition_metadata(topic_id));
   if (!wrote) return std::unexpected(wrote.error());
   auto parts =
       std::make_unique<Log::Parts>(storage, observer, state_->options.path, name, topic_id, config);
@@ -76,7 +77,7 @@ Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserv
   parts->directory_sync = *sync;
   parts->directory_durable = false;
   // Makes the first segment.
-  if (auto loaded = load_log_parts(*parts, {.clean = true}); !loaded) return sys_error(EIO);
+  if (auto loaded = load_log_parts(*parts, {.clean = true, .is_new = true}); !loaded) return sys_error(EIO);
   parts->add_mark(id.partition, 0);
   return std::make_unique<Log>(std::move(parts));
 }

@@ -52,6 +52,7 @@ class Loader {
   }
 
   Loaded open_segments() {
+    if (options_.is_new) return start_empty(0);
     Result<PartitionFiles> found = collect_partition_files(parts_.files, *parts_.directory);
     if (!found) return failed(found.error());
     files_ = std::move(*found);
@@ -122,6 +123,7 @@ class Loader {
   // A partition that has records has leader epochs, and Apache Kafka and we write them: a missing or
   // damaged file is made again from the batches.
   void load_epochs() {
+    if (options_.is_new) return;
     Result<std::string> text =
         read_file(parts_.files, parts_.path(kLeaderEpochCheckpoint), kMaxCheckpointBytes);
     std::optional<std::vector<LeaderEpochEntry>> entries;

@@ -25,6 +25,7 @@ struct LoadOptions {
   int64_t log_start_offset = 0;
   int64_t durable_offset = 0;  // what is before it was on stable storage; not below the recovery point
   bool sync_failed = false;    // in the run before: what is after the durable offset has to be written again
+  bool is_new = false;         // its directory is empty: nothing to look for
 };
 
 // Fills `parts`, which has its directory and config and nothing else. The error is one sentence.
