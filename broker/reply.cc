@@ -18,8 +18,12 @@ size_t Reply::external_bytes() const {
 MutableBytes Reply::make_room(size_t body_size, int16_t api_key, int16_t version) {
   frame_bytes_ = proto::response_header_size(api_key, version) + body_size;
   bytes_used_ = proto::kFrameSizeBytes + frame_bytes_ - external_bytes();
-  if (buffer_.size() < bytes_used_) buffer_.resize(bytes_used_);
-  return {buffer_.data(), bytes_used_};
+  if (capacity_ < bytes_used_) {
+    // The message fills all of it.
+    buffer_ = std::make_unique_for_overwrite<uint8_t[]>(bytes_used_);
+    capacity_ = bytes_used_;
+  }
+  return {buffer_.get(), bytes_used_};
 }
 
 void Reply::write_head(proto::WireWriter& out, int16_t api_key, int16_t version,
@@ -39,9 +43,9 @@ void Reply::reset() {
   bytes_used_ = 0;
   holes_.clear();
   ranges_.clear();
-  if (buffer_.size() > kKeptBuffer) {
-    buffer_.clear();
-    buffer_.shrink_to_fit();
+  if (capacity_ > kKeptBuffer) {
+    buffer_.reset();
+    capacity_ = 0;
   }
 }
 

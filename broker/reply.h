@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,7 +40,7 @@ class Reply {
   std::vector<ReplyRange>& ranges() { return ranges_; }
 
   bool empty() const { return bytes_used_ == 0; }
-  Bytes bytes() const { return {buffer_.data(), bytes_used_}; }
+  Bytes bytes() const { return {buffer_.get(), bytes_used_}; }
   std::span<const proto::WireWriter::Hole> holes() const { return holes_; }
   uint64_t total_bytes() const;  // on the wire, size field included
   void reset();
@@ -50,7 +51,8 @@ class Reply {
   void end(const proto::WireWriter& out);
   size_t external_bytes() const;
 
-  std::vector<uint8_t> buffer_;
+  std::unique_ptr<uint8_t[]> buffer_;
+  size_t capacity_ = 0;
   size_t bytes_used_ = 0;   // in memory
   size_t frame_bytes_ = 0;  // on the wire, without the size field
   std::vector<proto::WireWriter::Hole> holes_;

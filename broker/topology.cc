@@ -29,12 +29,6 @@ BrokerNode make_node(const ConnectionInfo& connection, const BrokerConfig& confi
   return node;
 }
 
-std::span<proto::BrokerId> to_ids(const std::vector<int32_t>& brokers, proto::Arena& arena) {
-  auto ids = arena.array<proto::BrokerId>(brokers.size());
-  std::ranges::transform(brokers, ids.begin(), [](int32_t id) { return proto::BrokerId(id); });
-  return ids;
-}
-
 }  // namespace
 
 Topology::Topology(const CatalogSnapshot& snapshot, const ConnectionInfo& connection,
@@ -46,25 +40,18 @@ const BrokerNode* Topology::coordinator(std::string_view internal_topic, int32_t
   return info != nullptr && leader(*info) == self_.id ? &self_ : nullptr;
 }
 
-proto::BrokerId Topology::leader(const PartitionInfo& partition) const {
-  return partition.leader == self_.id.value ? self_.id : proto::BrokerId(-1);
+std::span<proto::BrokerId> Topology::copy_ids(const std::vector<int32_t>& brokers, proto::Arena& arena) {
+  auto ids = arena.array<proto::BrokerId>(brokers.size());
+  std::ranges::transform(brokers, ids.begin(), [](int32_t id) { return proto::BrokerId(id); });
+  return ids;
 }
 
-std::span<proto::BrokerId> Topology::replicas(const PartitionInfo& partition,
-                                              proto::Arena& arena) const {
-  return to_ids(partition.replicas, arena);
-}
-
-std::span<proto::BrokerId> Topology::in_sync(const PartitionInfo& partition,
-                                             proto::Arena& arena) const {
-  return to_ids(partition.isr, arena);
-}
-
-std::span<proto::BrokerId> Topology::offline(const PartitionInfo& partition,
-                                             proto::Arena& arena) const {
+std::span<proto::BrokerId> Topology::offline(const PartitionInfo& partition, proto::Arena& arena) const {
+  auto here = std::ranges::count(partition.replicas, self_.id.value);
+  if (static_cast<size_t>(here) == partition.replicas.size()) return {};
   std::vector<int32_t> missing = partition.replicas;
   std::erase(missing, self_.id.value);
-  return to_ids(missing, arena);
+  return copy_ids(missing, arena);
 }
 
 }  // namespace pelton::broker
