@@ -247,13 +247,16 @@ TEST_F(CatalogWriterTest, WhatAPowerLossTookOfANewPartitionIsMadeAgain) {
   start();
   create("gone", 2);
   create("cut", 1);
+  create("empty", 1);
   stop();
   std::filesystem::remove_all(data() / "gone-0");
   std::filesystem::remove(data() / "cut-0" / "partition.metadata");
+  std::filesystem::resize_file(data() / "empty-0" / "partition.metadata", 0);  // so a kill may leave it, too
   std::filesystem::remove(data() / ".kafka_cleanshutdown");
   start();
   EXPECT_TRUE(usable_everywhere("gone"));
   EXPECT_TRUE(usable_everywhere("cut"));
+  EXPECT_TRUE(usable_everywhere("empty"));
   for (const auto& entry : std::filesystem::directory_iterator(data())) {
     EXPECT_FALSE(entry.path().string().ends_with("-stray")) << entry.path();
   }
