@@ -14,6 +14,7 @@
 #include "broker/net/connection_set.h"
 #include "broker/partition_set.h"
 #include "reactor/base/log.h"
+#include "storage/log_deletion.h"
 #include "storage/log_start_checkpoint.h"
 
 namespace pelton::broker {
@@ -157,6 +158,8 @@ Result<void, std::string> Server::listen() {
     }
   }
   for (auto& here : broker_shards_) here->connections->start();
+  // Not before: it may take long, and nobody has to wait for it.
+  broker_shards_[kCatalogShard]->storage.deletions->delete_leftovers(log_dir_->take_leftovers());
   return {};
 }
 

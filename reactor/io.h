@@ -144,6 +144,8 @@ class Io {
   virtual void sync_file_system(FileFd directory, Op& op) = 0;
   // `path` must stay until the end.
   virtual void unlink(const char* path, Op& op) = 0;
+  // Of an empty one; as unlink.
+  virtual void remove_directory(const char* path, Op& op) = 0;
   // Whether a range is wholly in the page cache (cachestat, or a RWF_NOWAIT probe before Linux 6.5).
   virtual bool cached(FileFd file, uint64_t position, size_t length) = 0;
 };

@@ -260,6 +260,13 @@ void UringIo::unlink(const char* path, Op& op) {
   io_uring_sqe_set_data64(&sqe, uring_data(&op.done, UringKind::kResult));
 }
 
+void UringIo::remove_directory(const char* path, Op& op) {
+  op.done.mark_started();
+  io_uring_sqe& sqe = ring_.next();
+  io_uring_prep_unlinkat(&sqe, AT_FDCWD, path, AT_REMOVEDIR);
+  io_uring_sqe_set_data64(&sqe, uring_data(&op.done, UringKind::kResult));
+}
+
 bool UringIo::cached(FileFd file, uint64_t position, size_t length) {
   return page_cache_.cached(file, position, length);
 }

@@ -81,6 +81,7 @@ class UringIo final : public Io, private FileSystemSyncer::Client {
   void sync(FileFd file, Op& op) override;
   void sync_file_system(FileFd directory, Op& op) override;
   void unlink(const char* path, Op& op) override;
+  void remove_directory(const char* path, Op& op) override;
   bool cached(FileFd file, uint64_t position, size_t length) override;
 
  private:

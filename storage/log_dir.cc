@@ -41,6 +41,7 @@ int32_t LogDir::node_id() const { return state_->properties.node_id; }
 Uuid LogDir::directory_id() const { return state_->properties.directory_id; }
 bool LogDir::clean_start() const { return state_->clean; }
 const std::vector<FoundPartition>& LogDir::partitions() const { return state_->partitions; }
+std::vector<std::string> LogDir::take_leftovers() { return std::exchange(state_->leftovers, {}); }
 
 Result<std::unique_ptr<Log>> LogDir::create_log(ShardStorage& storage, LogObserver& observer,
                                                 const TopicPartition& id, Uuid topic_id,

@@ -70,8 +70,10 @@ class LogDir {
   Uuid directory_id() const;
   // The last stop was clean. The marker is removed by open: a crash from now on is unclean.
   bool clean_start() const;
-  // Partition directories found (not -delete, -stray, -future; leftovers of a deletion are removed).
+  // Partition directories found (not -delete, -stray, -future).
   const std::vector<FoundPartition>& partitions() const;
+  // Paths of the -delete directories found, for LogDeletion::delete_leftovers(); once.
+  std::vector<std::string> take_leftovers();
 
   // Creates the directory and an empty log, without waiting for the disk (unless forget() was not called
   // for an earlier partition of that name, whose checkpoint lines are still there).

@@ -38,17 +38,6 @@ bool never_written(std::string_view text) {
   return text.empty() || text.find('\0') != std::string_view::npos;
 }
 
-Status remove_tree(FileSystem& files, const std::string& path) {
-  Result<std::vector<DirectoryEntry>> entries = files.list(path);
-  if (!entries) return std::unexpected(entries.error());
-  for (const DirectoryEntry& entry : *entries) {
-    std::string inner = path + "/" + entry.name;
-    Status removed = entry.is_directory ? remove_tree(files, inner) : files.unlink(inner);
-    if (!removed) return removed;
-  }
-  return files.remove_directory(path);
-}
-
 }  // namespace
 
 std::string mark_name(Uuid topic_id, int32_t partition) {
@@ -111,8 +100,7 @@ Result<void, std::string> LogDir::State::scan() {
   for (const DirectoryEntry& entry : *entries) {
     if (!entry.is_directory) continue;
     if (is_deleted_directory(entry.name)) {
-      Status removed = remove_tree(files, path(entry.name));
-      if (!removed) return Failure(sentence(path(entry.name), removed.error()));
+      leftovers.push_back(path(entry.name));
       continue;
     }
     std::optional<TopicPartition> id = parse_partition_directory(entry.name);

@@ -62,6 +62,7 @@ struct LogDir::State {
   // Something was changed, or read that may be in the page cache only: LogDir::settle() has work.
   std::atomic<bool> unsettled{false};
   std::vector<FoundPartition> partitions;
+  std::vector<std::string> leftovers;  // paths of directories whose deletion had begun
   std::unordered_map<std::string, Uuid> topic_ids;  // of `partitions`, by directory name
 
   // What earlier runs noted: the directory's files, and the offsets by "<topic id>-<partition>".

@@ -128,6 +128,7 @@ void PollIo::do_file(const Pending& pending) {
   switch (pending.what) {
     case What::kSync: return end(done, result_of(::fdatasync(pending.fd)));
     case What::kSyncFileSystem: return end(done, result_of(::syncfs(pending.fd)));
+    case What::kRemoveDirectory: return end(done, result_of(::rmdir(pending.path)));
     default: return end(done, result_of(::unlink(pending.path)));
   }
 }
@@ -205,6 +206,9 @@ void PollIo::sync_file_system(FileFd directory, Op& op) {
 }
 void PollIo::unlink(const char* path, Op& op) {
   start(What::kUnlink, -1, &op, op.done, 0, path);
+}
+void PollIo::remove_directory(const char* path, Op& op) {
+  start(What::kRemoveDirectory, -1, &op, op.done, 0, path);
 }
 bool PollIo::cached(FileFd file, uint64_t position, size_t length) {
   return page_cache_.cached(file, position, length);

@@ -55,10 +55,11 @@ class PollIo : public Io {
   void sync(FileFd file, Op& op) override;
   void sync_file_system(FileFd directory, Op& op) override;
   void unlink(const char* path, Op& op) override;
+  void remove_directory(const char* path, Op& op) override;
   bool cached(FileFd file, uint64_t position, size_t length) override;
 
  private:
-  enum class What { kAccept, kRecv, kSend, kWritable, kRead, kSync, kSyncFileSystem, kUnlink };
+  enum class What { kAccept, kRecv, kSend, kWritable, kRead, kSync, kSyncFileSystem, kUnlink, kRemoveDirectory };
   struct Pending {
     What what;
     int fd;

@@ -2,10 +2,12 @@
 offset, and groups go on where they committed."""
 
 import random
+import time
 
 from tests.e2e import records
 from tests.e2e.case import case, expect, expect_equal
-from tests.support import clients, kafka_tools
+from tests.support import clients, kafka_codec, kafka_tools
+from tests.support.connection import Connection
 
 _CLIENT = clients.ALL["confluent"]
 _DERIVED = ("*.index", "*.timeindex", "*.snapshot")
@@ -144,3 +146,36 @@ def _expect_time_lookup(broker, log):
         times = [r["t"] for r in log.written if r["p"] == partition]
         wanted = next(offset for offset, time in enumerate(times) if time >= middle)
         expect(f"{log.topic}:{partition}:{wanted}\n" in out, f"time {middle}: {out}, wanted {wanted}")
+
+
+@case(brokers=("pelton",))
+def deleted_directories(context):
+    """Thousands of partition directories whose deletion had begun: the start does not wait for them, clients are
+    served while they go, and they go."""
+    count = 2000
+    broker = context.own()
+    with Connection(broker.port) as connection:
+        topic_id = connection.create_topic("stays")
+        expect_equal(connection.produce(topic_id, 0, kafka_codec.batch([(b"k", b"v")]))["ErrorCode"], 0, "before")
+    broker.kill9()
+    for number in range(count):
+        folder = broker.data_dir / f"gone-{number}.{number:032x}-delete"
+        folder.mkdir()
+        (folder / "partition.metadata").write_text("version: 0\n")
+        for suffix in ("log", "index", "timeindex"):
+            (folder / f"{0:020}.{suffix}").write_bytes(b"x" * 100)
+
+    def left():
+        return sum(1 for _ in broker.data_dir.glob("*-delete"))
+
+    broker.start()
+    expect(left() > 0, "the start waited until they were gone")
+    context.note(f"start with {count} of them: {broker.start_seconds:.2f} s")
+    end, served = time.monotonic() + 180, 0
+    with Connection(broker.port) as connection:
+        while left() > 0:
+            expect(time.monotonic() < end, f"{left()} directories stay")
+            expect_equal(connection.produce(topic_id, 0, kafka_codec.batch([(b"k", b"v")]))["ErrorCode"], 0, "produce")
+            served += 1
+    expect(f"{count} directories of deleted partitions are being removed" in broker.log_tail(100), "no line says it")
+    expect((broker.data_dir / "stays-0").is_dir(), "the topic's own directory")

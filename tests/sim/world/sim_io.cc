@@ -318,6 +318,13 @@ void SimIo::unlink(const char* path, Op& op) {
   });
 }
 
+void SimIo::remove_directory(const char* path, Op& op) {
+  end_later(op.done, world_.latency(100 * kMicro, 10 * kMilli), [this, path]() -> int64_t {
+    Status done = disk_.remove_directory(path);
+    return done ? 0 : -done.error().code;
+  });
+}
+
 bool SimIo::cached(FileFd file, uint64_t, size_t) {
   (void)disk_.file(file);
   return world_.chance(shape_.cached);

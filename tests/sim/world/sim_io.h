@@ -68,6 +68,7 @@ class SimIo : public Io {
   void sync(FileFd file, Op& op) override;
   void sync_file_system(FileFd directory, Op& op) override;
   void unlink(const char* path, Op& op) override;
+  void remove_directory(const char* path, Op& op) override;
   bool cached(FileFd file, uint64_t position, size_t length) override;
 
  private:

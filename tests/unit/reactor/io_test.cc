@@ -490,6 +490,17 @@ TEST_P(IoTest, SyncsAndUnlinks) {
   turn_until([&] { return !missing.empty() && synced.list.size() == 2; });
   EXPECT_EQ(missing.last(), -ENOENT);
   EXPECT_EQ(synced.last(), -EBADF);
+  ASSERT_TRUE(io_->files().make_directory(path));
+  make_file("f/inner", "");
+  std::string inner = path + "/inner";
+  io_->remove_directory(path.c_str(), unlink);
+  turn_until([&] { return unlinked.list.size() == 2; });
+  EXPECT_EQ(unlinked.last(), -ENOTEMPTY);
+  ASSERT_TRUE(io_->files().unlink(inner));
+  io_->remove_directory(path.c_str(), unlink);
+  turn_until([&] { return unlinked.list.size() == 3; });
+  EXPECT_EQ(unlinked.last(), 0);
+  EXPECT_FALSE(io_->files().exists(path));
   io_->sync_file_system(-1, whole_sync);
   turn_until([&] { return whole.list.size() == 2; });
   EXPECT_EQ(whole.last(), -EBADF);

@@ -162,6 +162,12 @@ class TestIo final : public Io {
     op.done.set_result(fs.unlink(path) ? 0 : -ENOENT);
     ended_.push_back(&op.done);
   }
+  void remove_directory(const char* path, Op& op) override {
+    op.done.mark_started();
+    Status removed = fs.remove_directory(path);
+    op.done.set_result(removed ? 0 : -removed.error().code);
+    ended_.push_back(&op.done);
+  }
   // Ends the oldest sync that was started.
   void end(int32_t result) {
     Started first = started.front();

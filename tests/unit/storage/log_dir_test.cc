@@ -1,5 +1,7 @@
 #include "storage/log_dir.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "storage/checkpoint.h"
@@ -160,8 +162,57 @@ TEST(LogDir, OtherDirectoriesAreLeftAlone) {
   write_all(deleted + "/00000000000000000000.log", "x");
   h.start();
   EXPECT_EQ(h.log_dir->partitions().size(), 1u);
-  EXPECT_FALSE(fs::exists(deleted));
+  EXPECT_TRUE(fs::exists(deleted + "/00000000000000000000.log")) << "a start does not wait for that";
+  EXPECT_EQ(h.log_dir->take_leftovers(), std::vector<std::string>{deleted});
+  EXPECT_TRUE(h.log_dir->take_leftovers().empty());
   EXPECT_TRUE(fs::exists(h.dir / "data/x-0.0123456789abcdef0123456789abcdef-stray"));
+}
+
+TEST(LogDir, LeftoversAreRemovedOneAfterTheOther) {
+  Harness h;
+  std::vector<std::string> doomed;
+  for (char name : {'a', 'b', 'c'}) {
+    doomed.push_back(h.dir / ("data/" + std::string(1, name)));
+    fs::create_directories(doomed.back() + "/inner/most");
+    write_all(doomed.back() + "/partition.metadata", "x");
+    write_all(doomed.back() + "/00000000000000000000.log", "x");
+    write_all(doomed.back() + "/inner/file", "x");
+  }
+  auto left = [&] {
+    return std::count_if(doomed.begin(), doomed.end(), [](const std::string& each) { return fs::exists(each); });
+  };
+  std::string live = h.dir / "data/live";
+  fs::create_directory(live);
+  h.storage->deletions->delete_leftovers(doomed);
+  h.storage->deletions->delete_directory(live, 0);
+  EXPECT_EQ(left(), 3);
+  for (auto before = left(); before > 0; before = left()) {
+    h.io.time_ns += 1'000'000;
+    for (int i = 0; i < 100; ++i) h.turn();
+    ASSERT_LE(before - left(), 1) << "a pause after each";
+    EXPECT_TRUE(left() > 1 || !fs::exists(live)) << "nobody else waits for all of them";
+  }
+  EXPECT_TRUE(h.storage->deletions->idle());
+}
+
+TEST(LogDir, ALeftoverThatStaysKeepsNoOtherBack) {
+  Harness h;
+  std::string good = h.dir / "data/good", stays = h.dir / "data/stays";
+  fs::create_directory(good);
+  write_all(stays, "not a directory");
+  testing::internal::CaptureStderr();
+  h.storage->deletions->delete_leftovers({good, stays, stays + "-never-there"});
+  for (int i = 0; i < 60; ++i) {
+    h.io.time_ns += 1'000'000;
+    h.turn();
+  }
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(fs::exists(good));
+  EXPECT_TRUE(h.storage->deletions->idle());
+  EXPECT_NE(said.find("3 directories of deleted partitions are being removed"), std::string::npos) << said;
+  EXPECT_NE(said.find("1 directories of deleted partitions cannot be removed, the first is " + stays),
+            std::string::npos)
+      << said;
 }
 
 TEST(LogDir, DeletionInTwoSteps) {
