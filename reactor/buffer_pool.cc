@@ -46,11 +46,11 @@ BufferPool::~BufferPool() {
     for (uint8_t* memory : free_[index]) ::munmap(memory, class_size(index));
 }
 
-std::optional<Buffer> BufferPool::acquire(size_t size) {
+std::optional<Buffer> BufferPool::acquire(size_t size, size_t limit) {
   if (size > kLargest) return std::nullopt;
   size_t index = class_of(std::max(size, kSmallest));
   size_t bytes = class_size(index);
-  if (bytes > limit_ - std::min(used_, limit_)) return std::nullopt;
+  if (bytes > limit - std::min(used_, limit)) return std::nullopt;
   uint8_t* memory;
   if (!free_[index].empty()) {
     memory = free_[index].back();

@@ -2,7 +2,7 @@
 // read before they are sent.
 //
 // Owner shard: one pool for each shard, on its thread. Lifetime: outlives its buffers and waiters.
-// Invariants: buffers in use never exceed `limit` bytes; free ones kept for reuse never exceed `keep`.
+// Invariants: buffers in use never exceed `limit` bytes, but by what was acquired with another; free ones kept for reuse never exceed `keep`.
 // Memory is virtual until touched, so a buffer costs what arrived in it, not what was announced.
 #pragma once
 
@@ -63,7 +63,9 @@ class BufferPool {
   ~BufferPool();
 
   // nullopt: the limit is reached (or size is beyond kLargest, or the kernel has no memory).
-  std::optional<Buffer> acquire(size_t size);
+  std::optional<Buffer> acquire(size_t size) { return acquire(size, limit_); }
+  // With another limit for this one.
+  std::optional<Buffer> acquire(size_t size, size_t limit);
   void wait(BufferWaiter& waiter) { waiters_.push_back(waiter); }
 
   size_t used_bytes() const { return used_; }

@@ -95,7 +95,7 @@ void write_network(MetricText& out, Shards shards) {
   per_shard(out, shards, [](const ShardSample& s) { return s.request_memory_limit; });
   out.gauge("pelton_buffer_bytes", "Memory in use for large requests and for data read to be sent.");
   per_shard(out, shards, [](const ShardSample& s) { return s.buffer_bytes_used; });
-  out.gauge("pelton_buffer_limit_bytes", "The most that pelton_buffer_bytes may be.");
+  out.gauge("pelton_buffer_limit_bytes", "What pelton_buffer_bytes passes by one request at most.");
   per_shard(out, shards, [](const ShardSample& s) { return s.buffer_bytes_limit; });
 }
 

@@ -33,8 +33,8 @@ void ShardSampler::begin(BrokerShard& here) {
     sample_.connections_most = here.connection_limits->most();
     sample_.connections_waited = here.connection_limits->waited();
   }
-  sample_.buffer_bytes_used = here.connections->buffers().used_bytes();
-  sample_.buffer_bytes_limit = here.connections->buffers().limit_bytes();
+  sample_.buffer_bytes_used = here.connections->buffer_bytes();
+  sample_.buffer_bytes_limit = here.connections->buffer_limit_bytes();
   sample_.delayed_fetches = here.delayed_fetches;
   sample_.fetch_sessions = here.sessions->size();
   sample_.fetch_session_evictions = here.sessions->evictions();

@@ -15,7 +15,7 @@ enum class CloseReason : uint8_t {
   kBadRequest,       // no Kafka protocol, or a request that breaks it
   kSendFailed,       // the answer did not reach the client
   kDiskFailed,       // the answer's data could not be read
-  kMemory,           // a request larger than the memory that was left for requests
+  kMemory,           // a request larger than the memory that was left, or that waited for memory too long
   kMaxConnections,   // max.connections: too many wait, or it was made lower
   kMaxPerAddress,    // max.connections.per.ip
   kStopping,         // of the broker

@@ -195,9 +195,12 @@ void Connection::start_deadline(int32_t ms) {
 
 void Connection::on_deadline() {
   if (ending_ || closed_) return;
+  uint64_t received = reader_.bytes_received() - received_at_deadline_start_;
+  // It waited for memory all the time: what it holds already may be what others wait for.
+  if (!reader_.paused() && reader_.waits_for_buffer() && received == 0)
+    return close(CloseReason::kMemory, "there was no memory for the rest of a large request");
   bool not_its_fault = reader_.paused() || reader_.waits_for_buffer();
-  bool came_further = reader_.bytes_received() - received_at_deadline_start_ >= kProgressBytes;
-  if (not_its_fault || came_further)
+  if (not_its_fault || received >= kProgressBytes)
     return start_deadline(has_request_ ? here_.config.request_receive_timeout_ms
                                        : here_.config.connection_setup_timeout_ms);
   if (!has_request_) return close(CloseReason::kSetupTimeout);

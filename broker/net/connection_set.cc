@@ -46,9 +46,10 @@ size_t request_memory_limit(const BrokerConfig& config, size_t shards) {
 ConnectionSet::ConnectionSet(BrokerShard& here)
     : here_(here),
       buffers_(here.shard.loop(), buffer_limit(here.config, here.shard.count()), kKeptBuffers),
+      read_buffers_(here.shard.loop(), buffers_.limit_bytes() / 2, kKeptBuffers),
       receive_pool_(here.shard.io(), buffers_),
       memory_(here.shard.loop(), request_memory_limit(here.config, here.shard.count())) {
-  send_options_.buffers = &buffers_;
+  send_options_.buffers = &read_buffers_;
   if (here.config.send_path == "sendfile") send_options_.path = SendPath::kSendfile;
   if (here.config.send_path == "copy") send_options_.path = SendPath::kCopy;
 }

@@ -50,7 +50,9 @@ class ConnectionSet {
   void drain();                 // every connection closes when it has nothing in flight
   void close_all();
   size_t open_connections() const { return open_; }
-  const BufferPool& buffers() const { return buffers_; }
+  // Of frames, and of file ranges that are read to be sent.
+  size_t buffer_bytes() const { return buffers_.used_bytes() + read_buffers_.used_bytes(); }
+  size_t buffer_limit_bytes() const { return buffers_.limit_bytes() + read_buffers_.limit_bytes(); }
   const RequestMemory& memory() const { return memory_; }
 
   // --- for Connection ---
@@ -86,7 +88,8 @@ class ConnectionSet {
   ConnectionInfo describe(const Admission& admission, const SocketAddress& client, const SocketAddress& local);
 
   BrokerShard& here_;
-  BufferPool buffers_;           // frames beyond a receive buffer, file ranges read to be sent
+  BufferPool buffers_;           // frames beyond a receive buffer
+  BufferPool read_buffers_;      // file ranges read to be sent, which frames must not keep from being sent
   ReceivePool receive_pool_;
   RequestMemory memory_;
   SendOptions send_options_;

@@ -38,6 +38,8 @@ void FrameReader::resume() {
 void FrameReader::stop() {
   stopped_ = true;
   buffer_.unlink();
+  pool_.end_growing(this);
+  if (!recv_.done.pending() && !parsing_) drop_block();
 }
 
 void FrameReader::on_buffer(int32_t) {
@@ -52,6 +54,7 @@ void FrameReader::end(ReadEnd why) {
 }
 
 void FrameReader::drop_block() {
+  pool_.end_growing(this);
   block_.reset();
   start_ = filled_ = 0;
 }
@@ -87,15 +90,15 @@ bool FrameReader::make_room() {
   size_t trusted = std::max<size_t>(trusted_bytes(), kOwnReceiveBuffer);
   bool has_room = filled_ < block_->capacity;
   if (block_->is_lease() && io_.leases_are_scarce() && filled_ - start_ < kOwnReceiveBuffer)
-    return move_to(std::min(needed, trusted)) || has_room;
+    return move_to(pool_.acquire(std::min(needed, trusted))) || has_room;
   if (start_ + needed <= block_->capacity) return true;
   // At the front of its block it stays while there is room, until the whole of it can be trusted.
   if (start_ == 0 && has_room && trusted < needed) return true;
-  return move_to(std::max<size_t>(std::min(needed, trusted), io_.lease_bytes()));
+  size_t wanted = std::max<size_t>(std::min(needed, trusted), io_.lease_bytes());
+  return move_to(pool_.acquire(wanted)) || has_room || move_to(pool_.acquire_beyond(wanted, this));
 }
 
-bool FrameReader::move_to(size_t capacity) {
-  FrameHold room = pool_.acquire(capacity);
+bool FrameReader::move_to(FrameHold room) {
   if (!room) return false;
   size_t have = filled_ - start_;
   std::memcpy(room->data, block_->data + start_, have);
@@ -147,6 +150,7 @@ bool FrameReader::take_frame() {
   }
   if (filled_ - start_ < frame_bytes()) return false;
   start_ += frame_bytes();
+  pool_.end_growing(this);
   FrameHold kept = block_;  // the sink may end the reader's own hold
   sink_.on_frame(kept, {data, static_cast<size_t>(size)});
   return true;

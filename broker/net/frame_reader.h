@@ -61,7 +61,7 @@ class FrameReader {
   void receive();
   void receive_into_block();
   bool make_room();     // for at least one byte behind what has arrived
-  bool move_to(size_t capacity);
+  bool move_to(FrameHold room);
   size_t trusted_bytes() const;
   void parse();         // every whole frame in the block
   bool take_frame();    // the first one

@@ -1,5 +1,6 @@
 #include "broker/net/receive_pool.h"
 
+#include <cstdint>
 #include <utility>
 
 namespace pelton::broker {
@@ -33,7 +34,19 @@ FrameHold ReceivePool::acquire(size_t capacity) {
   if (capacity <= io_.lease_bytes()) {
     if (auto lease = io_.lease()) return adopt(*lease);
   }
-  auto buffer = buffers_.acquire(capacity);
+  size_t limit = buffers_.limit_bytes();
+  return hold(buffers_.acquire(capacity, capacity <= kSmallFrame ? limit : limit - limit / 4));
+}
+
+FrameHold ReceivePool::acquire_beyond(size_t capacity, const void* grower) {
+  if (grower_ != grower) {
+    if (grower_ != nullptr || buffers_.used_bytes() > buffers_.limit_bytes()) return {};
+    grower_ = grower;
+  }
+  return hold(buffers_.acquire(capacity, SIZE_MAX));
+}
+
+FrameHold ReceivePool::hold(std::optional<Buffer> buffer) {
   if (!buffer) return {};
   FrameBlock* block = empty_block();
   block->data = buffer->bytes().data();

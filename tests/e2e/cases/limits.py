@@ -497,3 +497,70 @@ def request_memory(context):
                "memory comes back")
         _send_waiting_fetch(good, topic_id, 0, 5_000)
         expect_equal(good.receive()["ErrorCode"], 0, "a large request when memory is there again")
+
+
+def _send_large(broker, frame, quick, pause, ended):
+    """Sends the frame in pieces, those behind the first `quick` bytes with a pause; notes how it ended."""
+    try:
+        with contextlib.closing(wire.connect(broker.port, 60)) as client:
+            for at in range(0, len(frame), _MIB):
+                client.sendall(frame[at:at + _MIB])
+                time.sleep(0.005 if at < quick else pause)
+            wire.receive(client)
+            ended.append("answered")
+    except (OSError, AssertionError):
+        ended.append("closed")
+
+
+def _large_frame(topic_id):
+    """A Produce request of nearly 60 MiB, which is refused when it is here."""
+    return kafka_codec.encode_request("Produce", 13, 1, {"Acks": -1, "TimeoutMs": 10000, "TopicData": [
+        {"TopicId": topic_id, "PartitionData": [{"Index": 0, "Records": bytes(60 * _MIB - 200)}]}]}, "large")
+
+
+def _sending_large(broker, frame, count, quick, pause, ended):
+    clients = [threading.Thread(target=_send_large, args=(broker, frame, quick, pause, ended))
+               for _ in range(count)]
+    for each in clients:
+        each.start()
+    return clients
+
+
+_LARGE = {"pelton.shards": 1, "socket.request.max.bytes": 60 * _MIB, "queued.max.request.bytes": 96 * _MIB}
+
+
+@case(brokers=("pelton",))
+def large_frames(context):
+    """Clients send 60 MiB each, together more than the memory for frames: every one is answered. Meanwhile
+    producers of small batches are served, and consumers whose data has to be read to be sent."""
+    broker = _measured(context, _LARGE | {"pelton.fetch.send.path": "copy"})
+    small = kafka_codec.batch([(b"k", b"v" * 300_000)])
+    with Connection(broker.port) as good:
+        topic_id = good.create_topic(context.topic("large"))
+        expect_equal(good.produce(topic_id, 0, small)["ErrorCode"], 0, "before")
+        ended, rounds = [], 0
+        clients = _sending_large(broker, _large_frame(topic_id), 4, 60 * _MIB, 0, ended)
+        while any(each.is_alive() for each in clients):
+            expect_equal(good.produce(topic_id, 0, small)["ErrorCode"], 0, f"produce {rounds}")
+            expect(len(good.fetch(topic_id, 0, 0)["Records"]) > 300_000, f"fetch {rounds}")
+            rounds += 1
+        expect_equal(ended, ["answered"] * 4, "the large requests")
+        expect(rounds > 3, f"only {rounds} small requests meanwhile")
+    _retry(lambda: expect_equal(_metrics(broker)[0]["pelton_buffer_bytes"], 0, "in use"), "memory comes back")
+
+
+@case(brokers=("pelton",))
+def waits_for_memory_for_ever(context):
+    """A client that goes on slowly has the memory that others wait for with half a request: they are closed, and
+    it is answered."""
+    broker = _measured(context, _LARGE | {"pelton.request.receive.timeout.ms": 1000,
+                                          "pelton.connection.setup.timeout.ms": 1000})
+    with Connection(broker.port) as good:
+        topic_id = good.create_topic(context.topic("large"))
+        ended = []
+        for each in _sending_large(broker, _large_frame(topic_id), 4, 40 * _MIB, 0.25, ended):
+            each.join()
+        expect("answered" in ended and "closed" in ended, f"the large requests: {ended}")
+        expect_equal(_closed_because(broker, "memory"), ended.count("closed"), "closed because of memory")
+        answer = good.produce(topic_id, 0, kafka_codec.batch([(b"k", b"v" * 300_000)]))
+        expect_equal(answer["ErrorCode"], 0, "afterwards")

@@ -212,6 +212,8 @@ TEST_F(FrameReaderTest, AStoppedReaderHoldsNothing) {
 TEST_F(FrameReaderTest, WaitsWhileThePoolIsEmptyAndGoesOn) {
   auto all = buffers_.acquire(8 * 1024 * 1024);
   ASSERT_TRUE(all);
+  int other = 0;
+  ASSERT_TRUE(pool_.acquire_beyond(100, &other)) << "another one may pass the limit";
   std::string body(100'000, 'b');
   send(framed(body));
   EXPECT_TRUE(sink_.frames.empty());
@@ -220,6 +222,75 @@ TEST_F(FrameReaderTest, WaitsWhileThePoolIsEmptyAndGoesOn) {
   turn();
   ASSERT_EQ(sink_.frames.size(), 1u);
   EXPECT_TRUE(sink_.frames[0] == body);
+}
+
+// Both hold what the other one needs: one of them passes the limit, then there is room for the other.
+TEST_F(FrameReaderTest, TwoThatGrowDoNotBlockEachOther) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+  Sink other_sink;
+  FrameReader other(io_, pair[0], pool_, other_sink, kMaxFrame);
+  other.start();
+  std::string stream = framed(std::string(2'900'000, 'x'));
+  // More than half is in use: blocks grow by what has come.
+  auto used = buffers_.acquire(4 * 1024 * 1024);
+  ASSERT_TRUE(used);
+  size_t sent[2] = {0, 0};
+  int sockets[2] = {peer_, pair[1]};
+  for (int idle = 0; idle < 200; ++idle) {
+    for (int i = 0; i < 2; ++i) {
+      ssize_t took = ::send(sockets[i], stream.data() + sent[i], std::min<size_t>(stream.size() - sent[i], 50'000),
+                            MSG_NOSIGNAL);
+      if (took <= 0) continue;
+      sent[i] += static_cast<size_t>(took);
+      idle = 0;
+    }
+    for (int i = 0; i < 5; ++i) loop_.run_turn(false);
+    EXPECT_LE(buffers_.used_bytes(), (8u + 4) * 1024 * 1024) << "by one frame at most";
+  }
+  EXPECT_EQ(sink_.frames.size(), 1u);
+  EXPECT_EQ(other_sink.frames.size(), 1u);
+  EXPECT_EQ(buffers_.used_bytes(), 4u * 1024 * 1024);
+  other.stop();
+  ::shutdown(pair[0], SHUT_RDWR);
+  turn();
+  ::close(pair[0]);
+  ::close(pair[1]);
+}
+
+TEST_F(FrameReaderTest, OneAtATimePassesTheLimit) {
+  constexpr size_t kMiB = 1024 * 1024;
+  int one = 0, two = 0;
+  FrameHold large = pool_.acquire(4 * kMiB), larger = pool_.acquire(2 * kMiB);
+  ASSERT_TRUE(large && larger);
+  EXPECT_FALSE(pool_.acquire(2 * kMiB)) << "the last quarter is for small ones";
+  FrameHold small = pool_.acquire(kMiB), smaller = pool_.acquire(kMiB);
+  EXPECT_TRUE(small && smaller);
+  EXPECT_FALSE(pool_.acquire(100'000));
+  FrameHold beyond = pool_.acquire_beyond(2 * kMiB, &one);
+  EXPECT_TRUE(beyond);
+  EXPECT_FALSE(pool_.acquire_beyond(kMiB, &two));
+  EXPECT_TRUE(pool_.acquire_beyond(4 * kMiB, &one)) << "again, until its frame is whole";
+  pool_.end_growing(&two);
+  EXPECT_FALSE(pool_.acquire_beyond(kMiB, &two));
+  pool_.end_growing(&one);
+  EXPECT_FALSE(pool_.acquire_beyond(kMiB, &two)) << "what the first has passed it by is in use";
+  beyond.reset();
+  EXPECT_TRUE(pool_.acquire_beyond(kMiB, &two));
+}
+
+TEST_F(FrameReaderTest, WhoIsStoppedWhileItWaitsHoldsNothing) {
+  auto most = buffers_.acquire(8 * 1024 * 1024);
+  ASSERT_TRUE(most);
+  int other = 0;
+  ASSERT_TRUE(pool_.acquire_beyond(100, &other));
+  size_t free = io_.free_buffers();
+  send(framed(std::string(100'000, 'b')));
+  ASSERT_TRUE(reader().waits_for_buffer());
+  EXPECT_LT(io_.free_buffers(), free);
+  reader().stop();
+  EXPECT_EQ(io_.free_buffers(), free);
+  pool_.end_growing(&other);
 }
 
 TEST_F(FrameReaderTest, TellsOfFramesThatAreNotWhole) {
