@@ -5,6 +5,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "broker/broker_shard.h"
+#include "broker/group/group_shard.h"
 #include "reactor/base/log.h"
 
 namespace pelton::broker {
@@ -12,6 +13,9 @@ namespace {
 
 // A creation is a dozen calls on the page cache, a tenth of a millisecond together.
 constexpr size_t kOpenedInATurn = 8;
+// A full disk, or too many open files, lasts seconds or hours.
+constexpr uint64_t kFirstRetryNs = 1'000'000'000;
+constexpr uint64_t kLastRetryNs = 60'000'000'000;
 
 }  // namespace
 
@@ -37,7 +41,7 @@ Result<void, std::string> PartitionSet::load(std::shared_ptr<const CatalogSnapsh
   for_each_new(*first, [&](const TopicInfo& topic, const PartitionInfo& info) {
     if (!outcome) return;
     storage::TopicPartition id{topic.name, info.index};
-    outcome = add(topic, info, on_disk.contains(id.directory_name()));
+    outcome = add(topic, info, on_disk.contains(id.directory_name()) ? Origin::kFound : Origin::kNotFound);
   });
   if (outcome) applied_ = std::move(first);
   return outcome;
@@ -45,6 +49,7 @@ Result<void, std::string> PartitionSet::load(std::shared_ptr<const CatalogSnapsh
 
 void PartitionSet::open(std::shared_ptr<const CatalogSnapshot> next, void* owner, Opened done) {
   CHECK(!opening_, "one catalog after the other");
+  here_.shard.loop().timers().cancel(retry_);
   opening_ = Opening{std::move(next), {}, 0, owner, done, {}};
   for_each_new(*opening_->next, [&](const TopicInfo& topic, const PartitionInfo& info) {
     opening_->missing.emplace_back(&topic, &info);
@@ -58,7 +63,7 @@ void PartitionSet::open_some(Shard&) {
   size_t end = std::min(missing.size(), opening_->at + kOpenedInATurn);
   for (; opening_->at < end; ++opening_->at) {
     auto [topic, info] = missing[opening_->at];
-    auto added = add(*topic, *info, /*on_disk=*/false);
+    auto added = add(*topic, *info, Origin::kNew);
     if (!added && opening_->outcome) opening_->outcome = added;
   }
   if (end < missing.size()) return here_.shard.send(here_.shard.id(), open_more_);
@@ -66,6 +71,32 @@ void PartitionSet::open_some(Shard&) {
   opening_.reset();
   incomplete_ = !ended.outcome;
   ended.done(ended.owner, std::move(ended.outcome));
+}
+
+void PartitionSet::start_retry(uint64_t delay_ns) {
+  Loop& loop = here_.shard.loop();
+  retry_delay_ns_ = std::min(delay_ns, kLastRetryNs);
+  loop.timers().start(retry_, loop.now_ns() + retry_delay_ns_);
+}
+
+// Those that the catalog shows and that are not there. Not between open() and take_over(): open() sees to them.
+void PartitionSet::on_retry() {
+  if (here_.stopping) return;
+  size_t made = 0;
+  bool more = false;
+  Result<void, std::string> outcome;
+  for_each_new(*applied_, [&](const TopicInfo& topic, const PartitionInfo& info) {
+    more = more || made == kOpenedInATurn;
+    if (more || !outcome) return;
+    outcome = add(topic, info, Origin::kNew);
+    if (outcome) ++made;
+  });
+  if (made > 0) here_.groups->on_catalog_applied(here_);
+  incomplete_ = more || !outcome;
+  if (!incomplete_) return log_info("Every partition is there now");
+  if (outcome) return start_retry(0);
+  start_retry(retry_delay_ns_ == 0 ? kFirstRetryNs : 2 * retry_delay_ns_);
+  log_error("{}; it is tried again in {} s", outcome.error(), retry_delay_ns_ / 1'000'000'000);
 }
 
 void PartitionSet::take_over(std::shared_ptr<const CatalogSnapshot> next) {
@@ -77,22 +108,22 @@ void PartitionSet::take_over(std::shared_ptr<const CatalogSnapshot> next) {
     }
   }
   applied_ = std::move(next);
+  if (incomplete_) start_retry(kFirstRetryNs);
 }
 
-Result<void, std::string> PartitionSet::add(const TopicInfo& topic, const PartitionInfo& info,
-                                            bool on_disk) {
+Result<void, std::string> PartitionSet::add(const TopicInfo& topic, const PartitionInfo& info, Origin origin) {
   storage::TopicPartition id{topic.name, info.index};
   auto partition =
       std::make_unique<Partition>(id, topic.id, info.leader_epoch, /*always_synced=*/topic.internal);
   storage::LogConfig config = Partition::effective(topic.log_config, topic.internal);
-  if (on_disk) {
+  if (origin == Origin::kFound) {
     auto log = here_.log_dir.load_log(here_.storage, *partition, id, config);
     if (!log) log_error("{} is offline: {}", id.directory_name(), log.error());
     partition->attach(log ? std::move(*log) : offline(*partition, config), config);
-  } else if (here_.log_dir.durable_offset(topic.id, info.index) > 0) {
-    // Nothing in this process creates what was there before it.
-    log_error("{} is offline: its directory is not there, although it held records on stable storage",
-              id.directory_name());
+  } else if (int64_t held = held_before(topic.id, id, origin); held > 0) {
+    log_error("{} is offline: its directory is not there, although offsets up to {} were on stable storage; restore "
+              "it and start again, or delete the topic",
+              id.directory_name(), held);
     partition->attach(offline(*partition, config), config);
   } else {
     auto log = here_.log_dir.create_log(here_.storage, *partition, id, topic.id, config);
@@ -103,6 +134,16 @@ Result<void, std::string> PartitionSet::add(const TopicInfo& topic, const Partit
   }
   partitions_.emplace(Key{topic.id, info.index}, std::move(partition));
   return {};
+}
+
+// Where the partition ended on stable storage when this process began: nothing in it creates what was there before.
+// Apache Kafka begins such a partition anew, empty, since it has replicas to fill it from. Here the records would be
+// gone without a word, and consumers, whose offsets are beyond the end, would begin somewhere else.
+int64_t PartitionSet::held_before(Uuid topic_id, const storage::TopicPartition& id, Origin origin) const {
+  int64_t marked = here_.log_dir.durable_offset(topic_id, id.partition);
+  // A line says whose it is by name alone: later it may be of a topic that was deleted.
+  auto line = origin == Origin::kNotFound ? here_.log_dir.checkpoint_of(id) : std::nullopt;
+  return std::max(marked, line ? line->recovery_point : 0);
 }
 
 std::unique_ptr<storage::Log> PartitionSet::offline(Partition& partition,
@@ -123,6 +164,7 @@ void PartitionSet::remove(const TopicInfo& topic) {
 
 std::vector<std::string> PartitionSet::close_all() {
   opening_.reset();
+  here_.shard.loop().timers().cancel(retry_);
   std::vector<std::string> failures;
   for (auto& [key, partition] : partitions_) {
     // Closed first: it writes what is queued, and the bytes are there until their waiter is told.

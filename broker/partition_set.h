@@ -16,6 +16,7 @@
 
 #include "broker/catalog/snapshot.h"
 #include "broker/partition.h"
+#include "reactor/timer_wheel.h"
 
 namespace pelton::broker {
 
@@ -24,6 +25,8 @@ struct BrokerShard;
 class PartitionSet {
  public:
   explicit PartitionSet(BrokerShard& here) : here_(here) {}
+  PartitionSet(const PartitionSet&) = delete;
+  PartitionSet& operator=(const PartitionSet&) = delete;
 
   // nullptr when this shard does not own it (or it is gone).
   Partition* find(Uuid topic_id, int32_t index);
@@ -34,7 +37,8 @@ class PartitionSet {
 
   // Creates the logs of partitions that `next` adds here, in several turns, then tells `done` (in a later
   // turn): they are usable, though the catalog does not show them yet. The error is the first one; the
-  // others were created all the same. One at a time.
+  // others were created all the same, and what is missing is tried again: by the next open(), and by itself. One
+  // at a time.
   using Opened = void (*)(void* owner, Result<void, std::string> outcome);
   void open(std::shared_ptr<const CatalogSnapshot> next, void* owner, Opened done);
   // After open(next): retires the partitions that are not in `next`, hands on changed configs.
@@ -72,10 +76,18 @@ class PartitionSet {
   };
 
   void open_some(Shard&);
-  Result<void, std::string> add(const TopicInfo& topic, const PartitionInfo& info, bool on_disk);
+  enum class Origin : uint8_t {
+    kFound,     // by the start
+    kNotFound,  // it is in the first catalog all the same
+    kNew,
+  };
+  Result<void, std::string> add(const TopicInfo& topic, const PartitionInfo& info, Origin origin);
+  int64_t held_before(Uuid topic_id, const storage::TopicPartition& id, Origin origin) const;
   // A log that stands for one that cannot be opened.
   std::unique_ptr<storage::Log> offline(Partition& partition, const storage::LogConfig& config);
   void remove(const TopicInfo& topic);
+  void start_retry(uint64_t delay_ns);
+  void on_retry();
   // Calls visit(topic, partition) for those of `next` that belong here and are not open.
   template <class Visit>
   void for_each_new(const CatalogSnapshot& next, Visit&& visit);
@@ -85,6 +97,8 @@ class PartitionSet {
   boost::unordered_flat_map<Key, std::unique_ptr<Partition>, KeyHash> partitions_;
   std::optional<Opening> opening_;
   bool incomplete_ = false;  // the last open() failed: the next one looks at every topic
+  uint64_t retry_delay_ns_ = 0;
+  Timer retry_ = Timer::bind<&PartitionSet::on_retry>(this);
   Message open_more_ = Message::bind<&PartitionSet::open_some>(this);
 };
 

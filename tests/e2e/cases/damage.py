@@ -188,3 +188,34 @@ def deleted_records_stay_deleted(context):
         answer = connection.fetch(topic_id, 0, 7, max_wait=0)
         expect_equal(answer["LogStartOffset"], 7, "log start")
         expect_equal(len(batches(answer["Records"])), 3, "batches left")
+
+
+@case(brokers=("pelton",), smoke=True)
+def lost_directory(context):
+    """A partition's directory is gone after a clean stop, and the marks too: only the checkpoint says that it held
+    records. It is offline, not begun anew; with the directory back it is as before."""
+    broker = context.own()
+    with Connection(broker.port) as connection:
+        topic_id = connection.create_topic("lost", 2)
+        for partition in (0, 1):
+            _write(connection, topic_id, partition, 5)
+    broker.stop()
+    folder, aside = broker.data_dir / "lost-0", broker.work_dir / "aside"
+    folder.rename(aside)
+    for marks in broker.data_dir.glob(".durable-offsets-*"):
+        marks.unlink()
+    for _ in range(2):
+        broker.start()
+        with Connection(broker.port) as connection:
+            expect_equal(_error_of(connection, topic_id, 0), _STORAGE_ERROR, "fetch")
+            refused = connection.produce(topic_id, 0, batch([(b"k", b"v")]))
+            expect_equal(refused["ErrorCode"], _STORAGE_ERROR, "produce")
+            expect_equal(_count(connection, topic_id, 1), 5, "the other partition")
+        expect("lost-0 is offline" in broker.log_tail(60), "no line says it")
+        expect(not folder.exists(), "it was made again")
+        broker.kill9()
+    aside.rename(folder)
+    broker.start()
+    with Connection(broker.port) as connection:
+        expect_equal(_count(connection, topic_id, 0), 5, "restored")
+        _write(connection, topic_id, 0, 1)
