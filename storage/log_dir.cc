@@ -189,13 +189,19 @@ Status LogDir::write_checkpoints(const std::vector<PartitionCheckpoint>& all) {
     bool same = old != before.end() && old->second.topic_id == line.topic_id;
     if (same) line.log_start_offset = std::max(line.log_start_offset, old->second.log_start_offset);
   }
+  // Of a partition that was made after the lines: a client knows this start, and the next lines have it.
+  for (const std::string& name : std::exchange(state_->noted, {})) {
+    if (auto line = before.extract(name)) state_->checkpoints.insert(std::move(line));
+  }
   state_->find_log_starts();
   return state_->save_checkpoints();
 }
 
 void LogDir::note_log_start(const PartitionCheckpoint& line) {
   std::lock_guard guard(state_->checkpoints_mutex);
-  auto [found, added] = state_->checkpoints.try_emplace(line.id.directory_name(), line);
+  std::string name = line.id.directory_name();
+  auto [found, added] = state_->checkpoints.try_emplace(name, line);
+  state_->noted.insert(std::move(name));
   PartitionCheckpoint& known = found->second;
   if (!added && known.topic_id != line.topic_id) known = line;
   known.log_start_offset = std::max(known.log_start_offset, line.log_start_offset);

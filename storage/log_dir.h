@@ -111,7 +111,8 @@ class LogDir {
 
   // Checkpoint of a log that was read at open, for a partition that is not loaded (yet).
   std::optional<PartitionCheckpoint> checkpoint_of(const TopicPartition& id) const;
-  // Recovery points and high watermarks go into their files; log starts are noted (log_starts()).
+  // Recovery points and high watermarks go into their files; log starts are noted (log_starts()). Lines of
+  // partitions that are not in `all` go, unless their log start was noted since the last time.
   Status write_checkpoints(const std::vector<PartitionCheckpoint>& all);
 
   // The log start that clients are to be told of: it does not go back with older lines. The rest of the line

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "storage/log_dir.h"
@@ -74,6 +75,7 @@ struct LogDir::State {
   // Shards load their logs at the same time; the checkpoints are read and written rarely.
   std::mutex checkpoints_mutex;
   std::unordered_map<std::string, PartitionCheckpoint> checkpoints;  // by directory name
+  std::unordered_set<std::string> noted;  // whose log start was, since the checkpoints were written
   LogDir::LogStarts starts;      // of them; version 0: what the file held at open
   uint64_t starts_in_file = 0;  // the version that is in the file
 };

@@ -260,6 +260,28 @@ TEST(LogDir, AStaleCheckpointDoesNotOutliveItsPartition) {
   EXPECT_EQ(h.log->next_offset(), 0);
 }
 
+// A topic is made, and a client told of its log start, while the lines of all others are on their way.
+TEST(LogDir, ALogStartNotedMeanwhileIsNotLost) {
+  Harness h;
+  TopicPartition made{"made", 0};
+  Uuid made_id{{9}};
+  h.log_dir->note_log_start({made, 5, 7, 9, made_id});
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20, h.topic_id}}));
+  EXPECT_EQ(h.log_dir->log_starts().text, "0\n2\nmade 0 7\nt 0 10\n");
+  EXPECT_EQ(h.log_dir->checkpoint_of(made)->recovery_point, 5);
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20, h.topic_id}, {made, 8, 0, 9, made_id}}));
+  EXPECT_EQ(h.log_dir->log_starts().text, "0\n2\nmade 0 7\nt 0 10\n");
+  EXPECT_EQ(h.log_dir->checkpoint_of(made)->recovery_point, 8);
+  // It is not there any more: that is no news of its log start.
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20, h.topic_id}}));
+  EXPECT_EQ(h.log_dir->log_starts().text, "0\n1\nt 0 10\n");
+  // Deleted after it was noted.
+  h.log_dir->note_log_start({made, 5, 7, 9, made_id});
+  ASSERT_TRUE(h.log_dir->forget({made}));
+  ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20, h.topic_id}}));
+  EXPECT_EQ(h.log_dir->checkpoint_of(made), std::nullopt);
+}
+
 TEST(LogDir, LinesThatCannotBeForgottenAreStillKnown) {
   Harness h;
   ASSERT_TRUE(h.log_dir->write_checkpoints({{h.id, 30, 10, 20}}));
