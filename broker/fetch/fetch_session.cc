@@ -100,7 +100,7 @@ std::shared_ptr<FetchSession> FetchSessions::create(uint64_t random, uint64_t no
   return session;
 }
 
-void FetchSessions::close(int32_t id) { sessions_.erase(id); }
+bool FetchSessions::close(int32_t id) { return sessions_.erase(id) > 0; }
 
 std::shared_ptr<FetchSession> FetchSessions::take(int32_t id) {
   auto found = sessions_.find(id);

@@ -1,8 +1,10 @@
 // FetchSessions: incremental fetch sessions (KIP-227): what a consumer asked for and was last told, so
 // that its next requests and our answers carry only what changed.
 //
-// Owner shard: that of the connection which made the session, with which it moves; another shard does not
-// find it and the client starts a new one. Bounded: slots, and partitions in all of them together.
+// Owner shard: that of the connection which used the session last. It moves with its connection, and to that of
+// another connection which uses its id (handlers/fetch.cc asks the shards in turn): as in Apache Kafka an id counts
+// in the whole broker, but not while a fetch of the other connection is at work on it. Bounded: slots, and partitions in all of them together; each shard has its part of
+// max.incremental.fetch.session.cache.slots for new ones, and looks for one to evict among its own.
 #pragma once
 
 #include <cstdint>
@@ -87,10 +89,12 @@ class FetchSessions {
                                        uint64_t now_ns, proto::ErrorCode& error);
   // nullptr when no slot can be had: the client goes on without a session.
   std::shared_ptr<FetchSession> create(uint64_t random, uint64_t now_ns, size_t partitions);
-  void close(int32_t id);
+  bool contains(int32_t id) const { return sessions_.contains(id); }
+  // False: it is not here.
+  bool close(int32_t id);
   // Looked at after a session has grown: false = the sessions hold more partitions than they may.
   bool within_bound() const { return partitions_held() <= total_.partitions; }
-  // Hands a session over to another shard's set, with the connection that uses it. take: nullptr when it
+  // Hands a session over to another shard's set, to the connection that uses it. take: nullptr when it
   // is not here or a request is at work on it. put: dropped when there is no room in all or the id is taken.
   std::shared_ptr<FetchSession> take(int32_t id);
   void put(std::shared_ptr<FetchSession> session, uint64_t now_ns);

@@ -31,7 +31,14 @@ struct FetchState {
   bool incremental = false;               // answer only what changed
   bool is_replica = false;
   bool by_id = false;
+  // While another shard is looked for that has the session.
+  ShardId home = kNoShard;
+  std::shared_ptr<FetchSession> taken;
 };
+
+bool ends_session(const FetchRequest& asked) {
+  return asked.session_epoch == kFinalEpoch || asked.session_epoch == kInitialEpoch;
+}
 
 void refuse(FetchSlot& slot, ErrorCode error) {
   slot.shard = kNoShard;
@@ -91,7 +98,7 @@ void refuse_session(Request& request, ErrorCode error) {
 bool enter_session(BrokerShard& here, Request& request, FetchState& fetch) {
   const FetchRequest& asked = *fetch.asked;
   uint64_t now = here.shard.loop().now_ns();
-  if (asked.session_epoch == kFinalEpoch || asked.session_epoch == kInitialEpoch) {
+  if (ends_session(asked)) {
     if (asked.session_id != kNoSession) here.sessions->close(asked.session_id);
     if (asked.session_epoch == kFinalEpoch) return true;
     size_t partitions = 0;
@@ -325,17 +332,9 @@ void respond(BrokerShard& here, Request& request, DelayedFetch& op) {
   request.respond(response);
 }
 
-}  // namespace
-
-void handle_fetch(BrokerShard& here, Request& request) {
-  auto* asked = request.decode<FetchRequest>();
-  if (asked == nullptr) return;
-  auto& fetch = request.make_state<FetchState>();
-  request.state = &fetch;
-  fetch.asked = asked;
-  fetch.by_id = request.version() >= kFirstVersionWithTopicIds;
-  // A replica reads past the high watermark: for brokers only, and this one has no peers (CVE-2018-1288).
-  fetch.is_replica = asked->replica_id.value >= 0 || asked->replica_state.replica_id.value >= 0;
+void read(BrokerShard& here, Request& request) {
+  auto& fetch = *static_cast<FetchState*>(request.state);
+  const FetchRequest* asked = fetch.asked;
   if (!enter_session(here, request, fetch)) return;
   auto slots = fetch.session != nullptr ? slots_of_session(request, *fetch.session)
                                         : slots_of_request(request, *asked);
@@ -350,6 +349,41 @@ void handle_fetch(BrokerShard& here, Request& request) {
   limits.min_bytes = std::min(asked->min_bytes, limits.max_bytes);
   limits.read_committed = asked->isolation_level == kReadCommitted;
   request.make_state<DelayedFetch>(here, request, limits, &respond).start(slots);
+}
+
+ShardId next_of(BrokerShard& here) {
+  return static_cast<ShardId>((here.shard.id() + 1) % here.shard.count());
+}
+
+// From shard to shard until one has the session, and home with it. A client that comes back by another connection
+// ends its old session so, before it waits for its eviction.
+void look_for_session(BrokerShard& here, Request& request) {
+  auto& fetch = *static_cast<FetchState*>(request.state);
+  if (here.shard.id() == fetch.home) {
+    here.sessions->put(std::move(fetch.taken), here.shard.loop().now_ns());
+    return read(here, request);
+  }
+  int32_t id = fetch.asked->session_id;
+  if (!ends_session(*fetch.asked)) fetch.taken = here.sessions->take(id);
+  bool found = fetch.taken != nullptr || (ends_session(*fetch.asked) && here.sessions->close(id));
+  request.hop(found ? fetch.home : next_of(here), &look_for_session);
+}
+
+}  // namespace
+
+void handle_fetch(BrokerShard& here, Request& request) {
+  auto* asked = request.decode<FetchRequest>();
+  if (asked == nullptr) return;
+  auto& fetch = request.make_state<FetchState>();
+  request.state = &fetch;
+  fetch.asked = asked;
+  fetch.by_id = request.version() >= kFirstVersionWithTopicIds;
+  // A replica reads past the high watermark: for brokers only, and this one has no peers (CVE-2018-1288).
+  fetch.is_replica = asked->replica_id.value >= 0 || asked->replica_state.replica_id.value >= 0;
+  fetch.home = here.shard.id();
+  bool elsewhere = asked->session_id != kNoSession && !here.sessions->contains(asked->session_id);
+  if (elsewhere && here.shard.count() > 1) return request.hop(next_of(here), &look_for_session);
+  read(here, request);
 }
 
 }  // namespace pelton::broker

@@ -1,5 +1,6 @@
 """One, two and three shards: any client connected to any shard reaches any partition."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from tests.support.connection import Connection, batches
 
 _CONNECTIONS = 12
 _TOPICS, _PARTITIONS = 3, 2
+_SESSION_NOT_FOUND, _INVALID_SESSION_EPOCH = 70, 71
 
 
 @case(smoke=True, brokers=("pelton",))
@@ -153,3 +155,38 @@ def no_locks_under_load(context):
     expect(sum(counts.values()) > 100, f"too few calls seen for a load: {counts}, {errors[-300:]}")
     bad = {name: count for name, count in counts.items() if "futex" in name or "epoll" in name}
     expect(not bad, f"{bad} among {counts}")
+
+
+@case(smoke=True, brokers=("pelton",))
+def fetch_sessions(context):
+    """A fetch session counts in the whole broker: connections on any shard go on with it, and end it."""
+    broker = context.own({"pelton.shards": 3})
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(Connection(broker.port)) for _ in range(_CONNECTIONS)]
+        topic_id = connections[0].create_topic(context.topic("sessions"))
+
+        def fetch(connection, session, epoch, offset=None):
+            topics = [] if offset is None else [{"TopicId": topic_id, "Partitions": [
+                {"Partition": 0, "FetchOffset": offset, "PartitionMaxBytes": 1 << 20}]}]
+            answer = connection.call("Fetch", 17, {"MaxWaitMs": 0, "MinBytes": 0, "SessionId": session,
+                                                   "SessionEpoch": epoch, "MaxBytes": 1 << 20, "Topics": topics})
+            return answer["ErrorCode"], answer["SessionId"]
+
+        def expect_gone(session):
+            for connection in connections:
+                expect_equal(fetch(connection, session, epoch), (_SESSION_NOT_FOUND, 0), "after its end")
+
+        for ends_with in (-1, 0):  # the end alone, and a new session in its place
+            error, session = fetch(connections[0], 0, 0, offset=0)
+            expect(error == 0 and session != 0, f"no session: {error}")
+            epoch = 1
+            for connection in connections * 2:
+                expect_equal(fetch(connection, session, epoch), (0, session), f"epoch {epoch}")
+                epoch += 1
+            expect_equal(fetch(connections[1], session, epoch + 7), (_INVALID_SESSION_EPOCH, 0), "another epoch")
+            for connection in connections[::-1]:
+                expect_equal(fetch(connection, session, epoch), (0, session), f"epoch {epoch}")
+                epoch += 1
+            for connection in connections:
+                expect_equal(fetch(connection, session, ends_with, offset=0)[0], 0, "the end")
+            expect_gone(session)
