@@ -25,6 +25,16 @@ Status take(Log::Parts& parts, const proto::BatchView& batch, Segment& segment, 
   return {};
 }
 
+// An entry has the position of the first batch of an append and the last offset of its last batch; Apache Kafka
+// had appends of several batches before 4.0. Segment::locate_from believes no other entry.
+bool tells_of_batches(FileSystem& files, FileFd file, const OffsetIndexEntry& entry, uint64_t size) {
+  HeaderReader headers(files, file, entry.position, size);
+  while (headers.next() == ReadStep::kBatch) {
+    if (headers.header().last_offset() >= entry.offset) return headers.header().last_offset() == entry.offset;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<ScanEnd> scan_segment(Log::Parts& parts, Segment& segment, int64_t expected, ScanFor what) {
@@ -65,8 +75,7 @@ bool indexes_sound(FileSystem& files, Segment& segment) {
   if (!offsets_ascend || !*offsets_ascend || !times_ascend || !*times_ascend) return false;
   if (segment.offset_index().file().entries() == 0) return true;
   if (last->position >= segment.size()) return false;
-  HeaderReader headers(files, *fd, last->position, segment.size());
-  return headers.next() == ReadStep::kBatch && headers.header().last_offset() == last->offset;
+  return tells_of_batches(files, *fd, *last, segment.size());
 }
 
 Status take_epochs_from_headers(FileSystem& files, Segment& segment, LeaderEpochs& epochs) {

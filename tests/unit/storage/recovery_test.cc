@@ -359,6 +359,34 @@ TEST(Recovery, AnIndexThatMisleadsIsNotBelieved) {
   }
 }
 
+// As Apache Kafka wrote them before 4.0: one entry for an append of several batches.
+TEST(Recovery, EntriesOfSeveralBatchesAreBelieved) {
+  Harness h(small_segments());
+  fill(h, 60);
+  h.save_checkpoints();
+  h.crash();
+  std::string file = h.partition("00000000000000000000.index");
+  std::string entries = read_all(file);
+  ASSERT_GE(entries.size(), 32u);
+  // Each entry, the last one too, gets the offset of the next one, which goes.
+  std::string merged;
+  for (size_t at = entries.size() % 16; at < entries.size(); at += 16)
+    merged += entries.substr(at + 8, 4) + entries.substr(at + 4, 4);
+  ASSERT_GE(merged.size(), 16u);
+  write_all(file, merged);
+  h.start();
+  expect_whole(h, 120);
+  EXPECT_EQ(read_all(file), merged) << "nothing to make again";
+  h.crash();
+  // The last offset of no batch.
+  std::string wrong = merged;
+  wrong[wrong.size() - 5] = static_cast<char>(wrong[wrong.size() - 5] - 1);
+  write_all(file, wrong);
+  h.start();
+  expect_whole(h, 120);
+  EXPECT_EQ(read_all(file), entries) << "made again";
+}
+
 TEST(Recovery, NewestSoundSnapshotIsUsed) {
   Harness h(small_segments());
   fill(h, 40);
