@@ -197,7 +197,7 @@ void Connection::on_deadline() {
   if (ending_ || closed_) return;
   uint64_t received = reader_.bytes_received() - received_at_deadline_start_;
   // It waited for memory all the time: what it holds already may be what others wait for.
-  if (!reader_.paused() && reader_.waits_for_buffer() && received == 0)
+  if (!reader_.paused() && reader_.waits_for_buffer() && reader_.mid_frame() && received == 0)
     return close(CloseReason::kMemory, "there was no memory for the rest of a large request");
   bool not_its_fault = reader_.paused() || reader_.waits_for_buffer();
   if (not_its_fault || received >= kProgressBytes)
