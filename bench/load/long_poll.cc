@@ -83,10 +83,22 @@ class Consumer {
     answer_bytes = client_.last_frame_bytes();
   }
 
+  // Gives its session back, as a consumer that closes does: the next run's find places of their own.
+  void end_session() {
+    receive();
+    if (session_ == 0) return;
+    proto::FetchRequest request;
+    request.session_id = session_;
+    request.session_epoch = kFinalEpoch;
+    client_.call<proto::FetchResponse>(request);
+  }
+
   size_t request_bytes = 0;
   size_t answer_bytes = 0;
 
  private:
+  static constexpr int32_t kFinalEpoch = -1;
+
   KafkaClient client_;
   const Topic& topic_;
   int32_t wait_ms_;
@@ -104,6 +116,7 @@ class BareClient {
   void receive() {
     if (!receive_exact(socket_, MutableBytes(bytes_).first(answer_bytes))) fail("the responder closed");
   }
+  void end_session() { receive(); }
 
   size_t request_bytes;
   size_t answer_bytes;
@@ -202,6 +215,7 @@ class Run {
     run_until(started + load_.seconds * 1'000'000'000);
     cpu = cpu_ns() - cpu;
     double seconds = static_cast<double>(monotonic_ns() - started) / 1e9;
+    for (auto& client : clients_) client->end_session();
     errno = 0;
     if (answers_ == 0) fail("no answers");
     fmt::print(R"({{"consumers": {}, "answers_per_s": {:.0f}, "cpu_us_per_answer": {:.3f}, )"

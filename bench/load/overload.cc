@@ -1,10 +1,11 @@
-// What a broker does with more than it can take. First closed loops find what it takes at the most: so many
-// connections that each keep requests in flight, and the most of several steps is the peak. Then several times as
-// many connections send several times the peak, by the clock and whether they were answered or not, as far as the
-// sockets take it. Beside both one client asks for Metadata and produces one record to a topic of its own, again and
-// again. Prints one JSON object.
+// What a broker does with more than it can take. First closed loops find how many connections, each with requests in
+// flight, bring the most through. Then rounds: closed loops of so many connections, whose rate is the peak, and
+// several times as many connections that send several times this peak, by the clock and whether they were answered
+// or not, as far as the sockets take it. What counts is the median of the rounds' goodput to peak: both of a round
+// have the same machine. Beside both one client asks for Metadata and produces one record to a topic of its own,
+// again and again. CPU for each request tells the generator's part from the broker's. Prints one JSON object.
 //
-// usage: overload --port n --pid broker [--records 15] [--seconds 5] [--times 4] [--connections 2,4,8]
+// usage: overload --port n --pid broker [--records 15] [--seconds 5] [--rounds 3] [--times 4] [--connections 2,4,8]
 //                 [--config k=v]...
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -108,11 +109,13 @@ class Lane {
 struct Rate {
   double requests_per_s = 0;
   double offered_per_s = 0;
+  double broker_us = 0;     // CPU for each request
+  double generator_us = 0;
 };
 
 class Lanes {
  public:
-  Lanes(uint16_t port, const Topic& topic, size_t count, int32_t partitions, Bytes batch) {
+  Lanes(uint16_t port, int64_t pid, const Topic& topic, size_t count, int32_t partitions, Bytes batch) : pid_(pid) {
     for (size_t i = 0; i < count; ++i)
       lanes_.push_back(std::make_unique<Lane>(
           port, topic, static_cast<int32_t>(i % static_cast<size_t>(partitions)), batch));
@@ -135,11 +138,14 @@ class Lanes {
     int64_t begun = monotonic_ns();
     int64_t counted_from = begun + seconds * kSecondNs / 5;
     int64_t end = begun + seconds * kSecondNs;
-    int64_t answered = -1, sent = 0, from = 0;
+    int64_t answered = -1, sent = 0, from = 0, broker_cpu = 0, own_cpu = 0;
     std::vector<pollfd> waiting(lanes_.size());
     int64_t now = begun;
     for (; now < end; now = monotonic_ns()) {
-      if (answered < 0 && now >= counted_from) std::tie(answered, sent, from) = std::tuple(count(), offered(), now);
+      if (answered < 0 && now >= counted_from) {
+        std::tie(answered, sent, from) = std::tuple(count(), offered(), now);
+        std::tie(broker_cpu, own_cpu) = std::tuple(process_cpu_ns(pid_), thread_cpu_ns());
+      }
       for (size_t i = 0; i < lanes_.size(); ++i) {
         bool more = lanes_[i]->wants_to_send(allowed(*lanes_[i], now - begun));
         waiting[i] = {lanes_[i]->fd(), static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0};
@@ -151,7 +157,10 @@ class Lanes {
       }
     }
     double counted_s = static_cast<double>(now - from) / 1e9;
-    return {static_cast<double>(count() - answered) / counted_s, static_cast<double>(offered() - sent) / counted_s};
+    double requests = static_cast<double>(count() - answered);
+    return {requests / counted_s, static_cast<double>(offered() - sent) / counted_s,
+            static_cast<double>(process_cpu_ns(pid_) - broker_cpu) / 1e3 / requests,
+            static_cast<double>(thread_cpu_ns() - own_cpu) / 1e3 / requests};
   }
   int64_t count() const {
     int64_t all = 0;
@@ -164,25 +173,30 @@ class Lanes {
     return all;
   }
 
+  int64_t pid_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
-// The one who has nothing to do with the load, in a thread of its own; and the broker's memory.
+// What the one saw who has nothing to do with the load; and the broker's memory.
+struct OtherSeen {
+  Percentiles metadata, produced;
+  int64_t rss_max = 0;
+
+  std::string json() {
+    return fmt::format(R"("metadata_us": {}, "produce_us": {}, "rss_max": {})", metadata.json_us(),
+                       produced.json_us(), rss_max);
+  }
+};
+
+// This one, in a thread of its own for as long as it lives.
 class Other {
  public:
-  Other(uint16_t port, const Topic& topic, int64_t pid)
-      : client_(port), frame_(produce_frame(client_, topic, 0, -1, make_batch(1, 100))), pid_(pid),
+  Other(uint16_t port, const Topic& topic, int64_t pid, OtherSeen& seen)
+      : client_(port), frame_(produce_frame(client_, topic, 0, -1, make_batch(1, 100))), pid_(pid), seen_(seen),
         thread_([this] { run(); }) {}
-  ~Other() { end(); }
-
-  void end() {
+  ~Other() {
     ended_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  // After end().
-  std::string json() {
-    return fmt::format(R"("metadata_us": {}, "produce_us": {}, "rss_max": {})", metadata_.json_us(),
-                       produced_.json_us(), rss_max_);
+    thread_.join();
   }
 
  private:
@@ -192,12 +206,12 @@ class Other {
     while (!ended_) {
       int64_t asked = monotonic_ns();
       client_.call<proto::MetadataResponse>(request);
-      metadata_.add_ns(monotonic_ns() - asked);
+      seen_.metadata.add_ns(monotonic_ns() - asked);
       asked = monotonic_ns();
       client_.send_frame(frame_);
       produced_at(client_.receive<proto::ProduceResponse>());
-      produced_.add_ns(monotonic_ns() - asked);
-      rss_max_ = std::max(rss_max_, process_rss_bytes(pid_));
+      seen_.produced.add_ns(monotonic_ns() - asked);
+      seen_.rss_max = std::max(seen_.rss_max, process_rss_bytes(pid_));
       std::this_thread::sleep_for(std::chrono::nanoseconds(kOtherPauseNs));
     }
   }
@@ -205,10 +219,52 @@ class Other {
   KafkaClient client_;
   std::vector<uint8_t> frame_;
   int64_t pid_;
-  Percentiles metadata_, produced_;
-  int64_t rss_max_ = 0;
+  OtherSeen& seen_;
   std::atomic<bool> ended_ = false;
   std::thread thread_;  // last: it uses all of these
+};
+
+struct Load {
+  uint16_t port;
+  int64_t pid;
+  Topic topic;
+  std::vector<uint8_t> batch;
+  int64_t seconds;
+
+  static constexpr int32_t kPartitions = 4;
+  Lanes lanes(size_t count) const { return Lanes(port, pid, topic, count, kPartitions, batch); }
+};
+
+size_t find_saturating(const Load& load, const std::vector<int64_t>& steps) {
+  double most = 0;
+  size_t saturating = 1;
+  for (int64_t step : steps) {
+    auto count = static_cast<size_t>(std::max<int64_t>(step, 1));
+    double got = load.lanes(count).closed(load.seconds).requests_per_s;
+    if (got > most) std::tie(most, saturating) = std::tuple(got, count);
+  }
+  return saturating;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Of all rounds.
+struct Medians {
+  std::vector<Rate> rates;
+
+  double of(double Rate::* what) const {
+    std::vector<double> values;
+    for (const Rate& rate : rates) values.push_back(rate.*what);
+    return median(values);
+  }
+  std::string json() const {
+    return fmt::format(R"("per_s": {:.0f}, "broker_us": {:.1f}, "generator_us": {:.1f})", of(&Rate::requests_per_s),
+                       of(&Rate::broker_us), of(&Rate::generator_us));
+  }
 };
 
 }  // namespace
@@ -217,43 +273,43 @@ class Other {
 int main(int argc, char** argv) {
   using namespace pelton::bench;
   Options options(argc, argv);
-  uint16_t port = static_cast<uint16_t>(options.number("--port", 9092));
-  int64_t pid = options.number("--pid", 0);
+  Load load;
+  load.port = static_cast<uint16_t>(options.number("--port", 9092));
+  load.pid = options.number("--pid", 0);
   int32_t records = static_cast<int32_t>(options.number("--records", 15));
-  int64_t seconds = std::max<int64_t>(options.number("--seconds", 5), 1);
+  load.seconds = std::max<int64_t>(options.number("--seconds", 5), 1);
+  int64_t rounds = std::max<int64_t>(options.number("--rounds", 3), 1);
   int64_t times = std::max<int64_t>(options.number("--times", 4), 1);
   std::vector<int64_t> steps = options.numbers("--connections", "2,4,8");
   std::vector<std::string> configs = options.all("--config");
   options.done();
   raise_descriptor_limit();
 
-  constexpr int32_t kPartitions = 4;
-  KafkaClient admin(port);
-  Topic topic = admin.create_topic("overload", kPartitions, configs);
+  KafkaClient admin(load.port);
+  load.topic = admin.create_topic("overload", Load::kPartitions, configs);
   Topic other_topic = admin.create_topic("overload-other", 1, configs);
-  std::vector<uint8_t> batch = make_batch(records, 1024);
-  double peak = 0;
-  size_t saturating = 1;
-  std::string calm;
-  {
-    Other other(port, other_topic, pid);
-    for (int64_t step : steps) {
-      auto count = static_cast<size_t>(std::max<int64_t>(step, 1));
-      Rate got = Lanes(port, topic, count, kPartitions, batch).closed(seconds);
-      if (got.requests_per_s > peak) std::tie(peak, saturating) = std::tuple(got.requests_per_s, count);
+  load.batch = make_batch(records, 1024);
+  size_t saturating = find_saturating(load, steps);
+  Medians peak, over;
+  std::vector<double> ratios;
+  OtherSeen calm_seen, over_seen;
+  for (int64_t round = 0; round < rounds; ++round) {
+    {
+      Other other(load.port, other_topic, load.pid, calm_seen);
+      peak.rates.push_back(load.lanes(saturating).closed(load.seconds));
     }
-    other.end();
-    calm = other.json();
+    double offered = peak.rates.back().requests_per_s * static_cast<double>(times);
+    {
+      Other other(load.port, other_topic, load.pid, over_seen);
+      over.rates.push_back(load.lanes(saturating * static_cast<size_t>(times)).offered(load.seconds, offered));
+    }
+    ratios.push_back(over.rates.back().requests_per_s / peak.rates.back().requests_per_s);
   }
-  Other other(port, other_topic, pid);
-  Lanes lanes(port, topic, saturating * static_cast<size_t>(times), kPartitions, batch);
-  Rate over = lanes.offered(seconds * 2, peak * static_cast<double>(times));
-  other.end();
-  admin.delete_topic(topic);
+  admin.delete_topic(load.topic);
   admin.delete_topic(other_topic);
-  fmt::print(R"({{"saturating_connections": {}, "peak_per_s": {:.0f}, "goodput_per_s": {:.0f}, )"
-             R"("goodput_of_peak": {:.3f}, "taken_per_s": {:.0f}, "calm": {{{}}}, "overload": {{{}}}}})"
+  fmt::print(R"({{"saturating_connections": {}, "goodput_of_peak": {:.3f}, "of_peak_min": {:.3f}, )"
+             R"("of_peak_max": {:.3f}, "taken_per_s": {:.0f}, "calm": {{{}, {}}}, "overload": {{{}, {}}}}})"
              "\n",
-             saturating, peak, over.requests_per_s, over.requests_per_s / peak, over.offered_per_s, calm,
-             other.json());
+             saturating, median(ratios), *std::ranges::min_element(ratios), *std::ranges::max_element(ratios),
+             over.of(&Rate::offered_per_s), peak.json(), calm_seen.json(), over.json(), over_seen.json());
 }

@@ -312,7 +312,9 @@ class LongPoll:
 
     @staticmethod
     def _span(context):
-        return ["--consumers", 1000, "--wait-ms", 500, "--seconds", context.size(20, 4)]
+        # By then every connection is where it belongs.
+        return ["--consumers", 1000, "--wait-ms", 500, "--seconds", context.size(20, 4),
+                "--warm-up-s", context.size(20, 2)]
 
     @staticmethod
     def _metrics(result):
@@ -362,11 +364,14 @@ class Overload:
     def sample(self, context, kind):
         broker = context.pair.brokers[kind]
         result = measure.program(
-            "overload", "--port", broker.port, "--pid", broker.pid, "--seconds", context.size(6, 2),
+            "overload", "--port", broker.port, "--pid", broker.pid, "--seconds", context.size(4, 2), "--rounds", 5,
             "--config", "flush.messages=9223372036854775807", "--config", "retention.bytes=1073741824",
             timeout=300)
         over, calm = result["overload"], result["calm"]
-        return {"goodput_of_peak": result["goodput_of_peak"], "peak_per_s": result["peak_per_s"],
+        return {"goodput_of_peak": result["goodput_of_peak"], "of_peak_min": result["of_peak_min"],
+                "of_peak_max": result["of_peak_max"], "peak_per_s": calm["per_s"],
+                "broker_us": over["broker_us"], "calm_broker_us": calm["broker_us"],
+                "generator_us": over["generator_us"], "calm_generator_us": calm["generator_us"],
                 "other_metadata_p99_us": over["metadata_us"]["p99"],
                 "other_produce_p99_us": over["produce_us"]["p99"],
                 "other_produce_max_us": over["produce_us"]["max"],
