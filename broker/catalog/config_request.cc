@@ -1,5 +1,6 @@
 #include "broker/catalog/config_request.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -20,6 +21,9 @@ namespace {
 
 using proto::ErrorCode;
 using enum ConfigResourceType;
+
+// They are planned in one turn. As many records Apache Kafka's controller makes for one request at most.
+constexpr size_t kMaxChangesPerRequest = 10'000;
 
 ConfigFault check_allowed(const Request& request, const ConfigChange& change) {
   switch (static_cast<ConfigResourceType>(change.type)) {
@@ -127,6 +131,15 @@ void change(BrokerShard& here, Request& request) {
 
 void change_configs(BrokerShard& here, Request& request, ConfigRequest& asked) {
   asked.outcomes.resize(asked.changes.size());
+  size_t count = asked.changes.size();
+  for (const ConfigChange& change : asked.changes) count += change.alterations.size();
+  if (count > kMaxChangesPerRequest) {
+    ConfigFault too_many{ErrorCode::kPolicyViolation,
+                         fmt::format("a request may name at most {} resources and keys together",
+                                     kMaxChangesPerRequest)};
+    std::ranges::fill(asked.outcomes, too_many);
+    return asked.respond(request, asked);
+  }
   if (!preprocess(here, request, asked)) return asked.respond(request, asked);
   request.state = &asked;
   request.hop(kCatalogShard, change);

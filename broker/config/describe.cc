@@ -107,13 +107,37 @@ std::optional<std::string> topic_default(const BrokerConfig& broker, const Topic
   return first != nullptr ? broker_value(broker, *first) : default_text(key);
 }
 
+template <class Visit>
+void for_each_wanted(const ConfigTexts& texts, const WantedKeys& wanted, Visit visit) {
+  if (wanted.all()) {
+    for (const auto& setting : texts) visit(setting);
+    return;
+  }
+  for (std::string_view name : wanted.names()) {
+    if (auto setting = texts.find(name); setting != texts.end()) visit(*setting);
+  }
+}
+
 std::string_view first_of(std::string_view list) { return list.substr(0, list.find(',')); }
 
 }  // namespace
 
-DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides) {
+WantedKeys::WantedKeys(std::span<const std::string_view> names)
+    : all_(false), names_(names.begin(), names.end()) {
+  std::ranges::sort(names_);
+  auto repeated = std::ranges::unique(names_);
+  names_.erase(repeated.begin(), repeated.end());
+}
+
+bool WantedKeys::contains(std::string_view name) const {
+  return all_ || std::ranges::binary_search(names_, name);
+}
+
+DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides,
+                                const WantedKeys& wanted) {
   DescribedConfigs configs;
   for (const TopicKey& key : topic_keys()) {
+    if (!wanted.contains(key.name)) continue;
     auto overridden = overrides.find(key.name);
     if (key.internal && overridden == overrides.end()) continue;
     DescribedConfig config = describe_key(key);
@@ -157,37 +181,46 @@ DescribedConfigs describe_created_topic(const BrokerConfig& broker, const TopicO
   return configs;
 }
 
-DescribedConfigs describe_broker(const BrokerConfig& broker) {
+DescribedConfigs describe_broker(const BrokerConfig& broker, const WantedKeys& wanted) {
   std::set<std::string_view> names;
-  for (const BrokerKey* key : broker_keys()) {
-    if (!key->internal) names.insert(key->name);
+  if (wanted.all()) {
+    for (const BrokerKey* key : broker_keys()) {
+      if (!key->internal) names.insert(key->name);
+    }
+  } else {
+    for (std::string_view name : wanted.names()) {
+      const BrokerKey* key = find_broker_key(name);
+      if (key != nullptr && !key->internal) names.insert(key->name);
+    }
   }
   const ConfigLayers& layers = broker.layers;
   for (const ConfigTexts* layer : {&layers.from_files, &layers.dynamic_default, &layers.dynamic_broker}) {
-    for (const auto& [name, text] : *layer) names.insert(name);
+    for_each_wanted(*layer, wanted, [&](const auto& setting) { names.insert(setting.first); });
   }
   DescribedConfigs configs;
   for (std::string_view name : names) configs.push_back(describe_broker_key(broker, name));
   return configs;
 }
 
-DescribedConfigs describe_broker_defaults(const BrokerConfig& broker) {
+DescribedConfigs describe_broker_defaults(const BrokerConfig& broker, const WantedKeys& wanted) {
   DescribedConfigs configs;
-  for (const auto& [name, text] : broker.layers.dynamic_default) {
-    DescribedConfig config = describe_broker_key(broker, name);
+  for_each_wanted(broker.layers.dynamic_default, wanted, [&](const auto& setting) {
+    DescribedConfig config = describe_broker_key(broker, setting.first);
     std::erase_if(config.synonyms, [](const ConfigSynonym& synonym) {
       return synonym.source != ConfigSource::kDynamicDefaultBroker;
     });
     config.source = ConfigSource::kDynamicDefaultBroker;
-    if (!config.sensitive) config.value = text;
+    if (!config.sensitive) config.value = setting.second;
     configs.push_back(std::move(config));
-  }
+  });
   return configs;
 }
 
-DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& overrides) {
+DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& overrides,
+                                const WantedKeys& wanted) {
   DescribedConfigs configs;
   for (const GroupKey& key : group_keys()) {
+    if (!wanted.contains(key.name)) continue;
     auto overridden = overrides.find(key.name);
     if (key.internal && overridden == overrides.end()) continue;
     DescribedConfig config = describe_key(key);
@@ -213,9 +246,10 @@ DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& o
   return configs;
 }
 
-DescribedConfigs describe_client_metrics(const ConfigTexts& overrides) {
+DescribedConfigs describe_client_metrics(const ConfigTexts& overrides, const WantedKeys& wanted) {
   DescribedConfigs configs;
   for (const ConfigKey& key : client_metrics_keys()) {
+    if (!wanted.contains(key.name)) continue;
     DescribedConfig config = describe_key(key);
     config.value = default_text(key);
     if (auto overridden = overrides.find(key.name); overridden != overrides.end()) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,20 +45,39 @@ struct DescribedConfig {
 };
 using DescribedConfigs = std::vector<DescribedConfig>;
 
-// A configuration that ends before what tells of it is refused.
-DescribedConfigs describe_topic(BrokerConfig&&, const TopicOverrides&) = delete;
-DescribedConfigs describe_created_topic(BrokerConfig&&, const TopicOverrides&) = delete;
-DescribedConfigs describe_broker(BrokerConfig&&) = delete;
-DescribedConfigs describe_broker_defaults(BrokerConfig&&) = delete;
-DescribedConfigs describe_group(BrokerConfig&&, const ConfigTexts&) = delete;
+// The keys that somebody asks for: all, or some. Made before anything is described, so that little is paid
+// for little.
+class WantedKeys {
+ public:
+  WantedKeys() = default;  // all
+  explicit WantedKeys(std::span<const std::string_view> names);
 
-DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides);
+  bool all() const { return all_; }
+  bool contains(std::string_view name) const;
+  // Those of some: sorted, each once.
+  std::span<const std::string_view> names() const { return names_; }
+
+ private:
+  bool all_ = true;
+  std::vector<std::string_view> names_;
+};
+
+// A configuration that ends before what tells of it is refused.
+DescribedConfigs describe_topic(BrokerConfig&&, const TopicOverrides&, const WantedKeys& = {}) = delete;
+DescribedConfigs describe_created_topic(BrokerConfig&&, const TopicOverrides&) = delete;
+DescribedConfigs describe_broker(BrokerConfig&&, const WantedKeys& = {}) = delete;
+DescribedConfigs describe_broker_defaults(BrokerConfig&&, const WantedKeys& = {}) = delete;
+DescribedConfigs describe_group(BrokerConfig&&, const ConfigTexts&, const WantedKeys& = {}) = delete;
+
+DescribedConfigs describe_topic(const BrokerConfig& broker, const TopicOverrides& overrides,
+                                const WantedKeys& wanted = {});
 // As the answer of CreateTopics tells it: texts as given, no synonyms.
 DescribedConfigs describe_created_topic(const BrokerConfig& broker, const TopicOverrides& overrides);
-DescribedConfigs describe_broker(const BrokerConfig& broker);
+DescribedConfigs describe_broker(const BrokerConfig& broker, const WantedKeys& wanted = {});
 // The dynamic values of all brokers.
-DescribedConfigs describe_broker_defaults(const BrokerConfig& broker);
-DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& overrides);
-DescribedConfigs describe_client_metrics(const ConfigTexts& overrides);
+DescribedConfigs describe_broker_defaults(const BrokerConfig& broker, const WantedKeys& wanted = {});
+DescribedConfigs describe_group(const BrokerConfig& broker, const ConfigTexts& overrides,
+                                const WantedKeys& wanted = {});
+DescribedConfigs describe_client_metrics(const ConfigTexts& overrides, const WantedKeys& wanted = {});
 
 }  // namespace pelton::broker

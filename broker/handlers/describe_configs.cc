@@ -1,8 +1,10 @@
 // DescribeConfigs: of topics, of this broker and of all, of groups, client metrics subscriptions and loggers.
+// A request may name many resources, and the same one many times: they are described a part in a turn, out of
+// the snapshot that was there at first.
 
 #include "proto/messages/describe_configs.h"
 
-#include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,20 +32,36 @@ using Synonym = DescribeConfigsResponse::DescribeConfigsSynonym;
 using Result = DescribeConfigsResponse::DescribeConfigsResult;
 using enum ConfigResourceType;
 
-class Answer {
- public:
-  Answer(BrokerShard& here, Request& request, const DescribeConfigsRequest& asked)
-      : here_(here), request_(request), arena_(request.arena()), asked_(asked) {}
+// What one turn does, in the cost of describing one key (about a microsecond).
+constexpr size_t kCostPerTurn = 2'000;
+// Far more than there are.
+constexpr size_t kMaxKeysAsked = 10'000;
 
-  void respond() {
-    auto results = arena_.array<Result>(asked_.resources.size());
-    for (size_t i = 0; i < results.size(); ++i) describe(asked_.resources[i], results[i]);
+// State of its request.
+class Describing {
+ public:
+  Describing(BrokerShard& here, Request& request, const DescribeConfigsRequest& asked)
+      : catalog_(here.catalog), config_(*catalog_->broker_config()), request_(request),
+        arena_(request.arena()), asked_(asked), results_(arena_.array<Result>(asked.resources.size())) {
+    request.state = this;
+  }
+
+  void go_on(BrokerShard& here) {
+    for (cost_ = 0; at_ < results_.size(); ++at_) {
+      if (cost_ >= kCostPerTurn) return request_.hop(here.shard.id(), &next_turn);
+      describe(asked_.resources[at_], results_[at_]);
+      ++cost_;
+    }
     DescribeConfigsResponse response;
-    response.results = results;
+    response.results = results_;
     request_.respond(response);
   }
 
  private:
+  static void next_turn(BrokerShard& here, Request& request) {
+    static_cast<Describing*>(request.state)->go_on(here);
+  }
+
   void describe(const Resource& resource, Result& result) {
     result.resource_type = resource.resource_type;
     result.resource_name = resource.resource_name;
@@ -76,12 +94,12 @@ class Answer {
     if (std::string wrong = check_topic_name(name); !wrong.empty()) {
       return fail(result, ErrorCode::kInvalidTopicException, wrong);
     }
-    const TopicInfo* topic = here_.catalog->find(name);
+    const TopicInfo* topic = catalog_->find(name);
     if (topic == nullptr) {
       return fail(result, ErrorCode::kUnknownTopicOrPartition, fmt::format("there is no topic {}", name));
     }
-    if (full_) return refuse_full(result);
-    fill(resource, describe_topic(here_.config, topic->config), result);
+    if (!may_describe(resource, result)) return;
+    fill(describe_topic(config_, topic->config, wanted(resource)), result);
   }
 
   void describe_group_resource(const Resource& resource, Result& result) {
@@ -90,47 +108,63 @@ class Answer {
       return fail(result, ErrorCode::kGroupAuthorizationFailed, "not allowed to describe the group");
     }
     if (name.empty()) return fail(result, ErrorCode::kInvalidRequest, "the group has no name");
-    if (full_) return refuse_full(result);
-    fill(resource, describe_group(here_.config, own_texts(kGroup, name)), result);
+    if (!may_describe(resource, result)) return;
+    fill(describe_group(config_, own_texts(kGroup, name), wanted(resource)), result);
   }
 
   void describe_subscription(const Resource& resource, Result& result) {
     std::string_view name = resource.resource_name;
     if (name.empty()) return fail(result, ErrorCode::kInvalidRequest, "the subscription has no name");
-    if (full_) return refuse_full(result);
-    fill(resource, describe_client_metrics(own_texts(kClientMetrics, name)), result);
+    if (!may_describe(resource, result)) return;
+    fill(describe_client_metrics(own_texts(kClientMetrics, name), wanted(resource)), result);
   }
 
   void describe_broker_resource(const Resource& resource, Result& result) {
     std::string_view name = resource.resource_name;
     if (!is_this_broker(name, true, result)) return;
-    if (full_) return refuse_full(result);
-    fill(resource, name.empty() ? describe_broker_defaults(here_.config) : describe_broker(here_.config),
-         result);
+    if (!may_describe(resource, result)) return;
+    WantedKeys keys = wanted(resource);
+    fill(name.empty() ? describe_broker_defaults(config_, keys) : describe_broker(config_, keys), result);
   }
 
   void describe_logger_resource(const Resource& resource, Result& result) {
     if (!is_this_broker(resource.resource_name, false, result)) return;
-    if (full_) return refuse_full(result);
-    fill(resource, describe_loggers(), result);
+    if (!may_describe(resource, result)) return;
+    DescribedConfigs loggers = describe_loggers();
+    std::erase_if(loggers, [keys = wanted(resource)](const auto& c) { return !keys.contains(c.name); });
+    fill(loggers, result);
   }
 
   bool is_this_broker(std::string_view name, bool may_be_empty, Result& result) {
-    ConfigFault named = check_broker_name(name, here_.config.node_id, may_be_empty);
+    ConfigFault named = check_broker_name(name, config_.node_id, may_be_empty);
     if (named.error != ErrorCode::kNone) fail(result, named.error, named.why);
     return named.error == ErrorCode::kNone;
   }
 
   const ConfigTexts& own_texts(ConfigResourceType type, std::string_view name) const {
     static const ConfigTexts kNone;
-    const ResourceConfigs& configs = *here_.catalog->configs();
+    const ResourceConfigs& configs = *catalog_->configs();
     auto found = configs.find({type, std::string(name)});
     return found == configs.end() ? kNone : found->second;
   }
 
-  static bool wanted(const Resource& resource, std::string_view key) {
+  bool may_describe(const Resource& resource, Result& result) {
+    if (full_) {
+      refuse_full(result);
+    } else if (resource.configuration_keys && resource.configuration_keys->size() > kMaxKeysAsked) {
+      fail(result, ErrorCode::kInvalidRequest,
+           fmt::format("more than {} keys of one resource are asked for", kMaxKeysAsked));
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  WantedKeys wanted(const Resource& resource) {
     const auto& keys = resource.configuration_keys;
-    return !keys || keys->empty() || std::ranges::count(*keys, key) > 0;
+    if (!keys || keys->empty()) return {};
+    cost_ += keys->size();
+    return WantedKeys(*keys);
   }
 
   // What the answer takes in the arena.
@@ -145,8 +179,8 @@ class Answer {
     return bytes;
   }
 
-  void fill(const Resource& resource, DescribedConfigs configs, Result& result) {
-    std::erase_if(configs, [&](const DescribedConfig& c) { return !wanted(resource, c.name); });
+  void fill(const DescribedConfigs& configs, Result& result) {
+    cost_ += configs.size();
     full_ = !answer_has_room(arena_, answer_bytes(configs));
     if (full_) return refuse_full(result);
     auto entries = arena_.array<Entry>(configs.size());
@@ -188,11 +222,16 @@ class Answer {
     result.error_message = "the answer would be too large";
   }
 
-  bool full_ = false;  // no room for another resource: none is looked at any more
-  BrokerShard& here_;
+  // Holds what the answer has views of, whatever changes between two turns.
+  std::shared_ptr<const CatalogSnapshot> catalog_;
+  const BrokerConfig& config_;
   Request& request_;
   proto::Arena& arena_;
   const DescribeConfigsRequest& asked_;
+  std::span<Result> results_;
+  size_t at_ = 0;
+  size_t cost_ = 0;    // in this turn
+  bool full_ = false;  // no room for another resource: none is looked at any more
 };
 
 }  // namespace
@@ -200,7 +239,7 @@ class Answer {
 void handle_describe_configs(BrokerShard& here, Request& request) {
   const auto* asked = request.decode<DescribeConfigsRequest>();
   if (asked == nullptr) return;
-  Answer(here, request, *asked).respond();
+  request.make_state<Describing>(here, request, *asked).go_on(here);
 }
 
 }  // namespace pelton::broker

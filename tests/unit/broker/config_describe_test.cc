@@ -148,5 +148,26 @@ TEST(Describe, ClientMetrics) {
   EXPECT_EQ(synonyms(find(configs, "interval.ms")), "");
 }
 
+TEST(Describe, OnlyWantedKeysAreDescribed) {
+  BrokerConfig config = with_dynamic(loaded("my.plugin=1\nlog.retention.hours=5"), {{"log.cleaner.threads", "2"}},
+                                     {{"other.plugin", "3"}});
+  auto names = [](const DescribedConfigs& configs) {
+    std::vector<std::string_view> all;
+    for (const DescribedConfig& one : configs) all.push_back(one.name);
+    return all;
+  };
+  using Names = std::vector<std::string_view>;
+  const Names asked = {"other.plugin", "retention.ms", "node.id", "my.plugin", "node.id", "no.such", "metrics",
+                       "log.cleaner.threads", "internal.segment.bytes", "consumer.session.timeout.ms"};
+  const WantedKeys wanted(asked);
+  EXPECT_EQ(names(describe_broker(config, wanted)),
+            (Names{"log.cleaner.threads", "my.plugin", "node.id", "other.plugin"}));
+  EXPECT_EQ(names(describe_broker_defaults(config, wanted)), Names{"log.cleaner.threads"});
+  EXPECT_EQ(names(describe_topic(config, {}, wanted)), Names{"retention.ms"});
+  EXPECT_EQ(names(describe_group(config, {}, wanted)), Names{"consumer.session.timeout.ms"});
+  EXPECT_EQ(names(describe_client_metrics({}, wanted)), Names{"metrics"});
+  EXPECT_EQ(find(describe_broker(config, wanted), "node.id").value, find(describe_broker(config), "node.id").value);
+}
+
 }  // namespace
 }  // namespace pelton::broker
