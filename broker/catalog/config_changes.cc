@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -30,6 +32,26 @@ const ConfigKey* find_list_key(ConfigResourceType type, std::string_view name) {
   if (type == kTopic) key = find_topic_key(name);
   if (type == kBroker) key = find_broker_key(name);
   return key != nullptr && key->rule.type == ConfigType::kList ? key : nullptr;
+}
+
+// What is there already is not added again.
+std::vector<std::string> with(std::vector<std::string> list, std::vector<std::string> elements) {
+  std::unordered_set<std::string> there(list.begin(), list.end());
+  for (std::string& element : elements) {
+    if (there.insert(element).second) list.push_back(std::move(element));
+  }
+  return list;
+}
+
+// Each element takes the first of its kind away.
+std::vector<std::string> without(std::vector<std::string> list, const std::vector<std::string>& elements) {
+  std::unordered_map<std::string_view, size_t> taken;
+  for (const std::string& element : elements) ++taken[element];
+  std::erase_if(list, [&](const std::string& one) {
+    auto found = taken.find(one);
+    return found != taken.end() && found->second > 0 && found->second-- > 0;
+  });
+  return list;
 }
 
 class Planner {
@@ -71,14 +93,9 @@ class Planner {
     auto own = after_.find(alteration.name);
     std::vector<std::string> list =
         split_list(own != after_.end() ? std::string_view(own->second) : key->default_value.value_or(""));
-    for (std::string& element : split_list(*alteration.value)) {
-      auto found = std::ranges::find(list, element);
-      if (alteration.operation == static_cast<int8_t>(AlterOperation::kSubtract)) {
-        if (found != list.end()) list.erase(found);
-      } else if (found == list.end()) {
-        list.push_back(std::move(element));
-      }
-    }
+    std::vector<std::string> elements = split_list(*alteration.value);
+    bool subtracts = alteration.operation == static_cast<int8_t>(AlterOperation::kSubtract);
+    list = subtracts ? without(std::move(list), elements) : with(std::move(list), std::move(elements));
     after_.insert_or_assign(std::string(alteration.name), fmt::format("{}", fmt::join(list, ",")));
     return {};
   }

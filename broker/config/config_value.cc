@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -85,12 +86,13 @@ Outcome read_text(const ValueRule& rule, ConfigValue& value) {
 }
 
 Outcome read_list(const ValueRule& rule, ConfigValue& value) {
+  std::unordered_set<std::string> there;
   for (std::string& element : split_list(value.text)) {
     // A `check` reads the elements its own way: empty ones, and those that are there twice.
     bool own_way = rule.check != nullptr;
     if (element.empty() && !own_way) return fail("has an empty element");
     if (auto checked = check_allowed(rule, element); !checked) return checked;
-    if (own_way || std::ranges::count(value.list, element) == 0) value.list.push_back(std::move(element));
+    if (own_way || there.insert(element).second) value.list.push_back(std::move(element));
   }
   if (rule.not_empty && value.list.empty()) return fail("must not be empty");
   return {};

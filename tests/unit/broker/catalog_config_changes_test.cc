@@ -73,6 +73,20 @@ TEST_F(ConfigChangesTest, ABrokersKeysAreBounded) {
   EXPECT_EQ(alter(kBroker, "7", {op(kSet, names.back(), "1")}), ErrorCode::kNone);
 }
 
+TEST_F(ConfigChangesTest, ListsKeepTheirOrderAndWhatIsThereTwice) {
+  constexpr std::string_view kKey = "leader.replication.throttled.replicas";
+  auto after = [&](AlterOperation operation, std::string_view elements) {
+    EXPECT_EQ(alter(kTopic, "t", {op(operation, kKey, elements)}), ErrorCode::kNone) << why;
+    return own(kTopic, "t").at(std::string(kKey));
+  };
+  EXPECT_EQ(after(kSet, "3:1,1:1,3:1,2:1"), "3:1,1:1,3:1,2:1");
+  EXPECT_EQ(after(kAppend, "9:1,1:1,9:1, 4:1"), "3:1,1:1,3:1,2:1,9:1,4:1");
+  EXPECT_EQ(after(kSubtract, "3:1,7:1"), "1:1,3:1,2:1,9:1,4:1");
+  EXPECT_EQ(after(kAppend, "3:1"), "1:1,3:1,2:1,9:1,4:1");
+  EXPECT_EQ(after(kSet, "5:1,5:1,5:1"), "5:1,5:1,5:1");
+  EXPECT_EQ(after(kSubtract, "5:1,5:1"), "5:1");
+}
+
 TEST_F(ConfigChangesTest, SetsAndDeletes) {
   EXPECT_EQ(alter(kTopic, "t", {op(kSet, "retention.ms", "5"), op(kSet, "segment.bytes", "2000000")}),
             ErrorCode::kNone);
