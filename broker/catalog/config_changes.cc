@@ -10,6 +10,7 @@
 
 #include "broker/catalog/topic_changes.h"
 #include "broker/config/client_metrics_keys.h"
+#include "broker/config/config_size.h"
 #include "broker/config/dynamic_config.h"
 #include "broker/config/group_keys.h"
 #include "broker/config/keys.h"
@@ -64,6 +65,9 @@ class Planner {
     after_ = change_.replaces ? ConfigTexts() : before_;
     for (const ConfigAlteration& alteration : change_.alterations) {
       if (ConfigFault done = alter(alteration); done.error != ErrorCode::kNone) return done;
+    }
+    if (std::string wrong = check_config_size(before_, after_); !wrong.empty()) {
+      return refuse(ErrorCode::kInvalidConfig, std::move(wrong));
     }
     if (ConfigFault done = check(); done.error != ErrorCode::kNone) return done;
     add_records();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "broker/catalog/internal_topics.h"
+#include "broker/config/config_size.h"
 #include "proto/messages/metadata_records.h"
 
 namespace pelton::broker {
@@ -97,6 +98,7 @@ std::string take_configs(const NewTopic& topic, TopicOverrides& overrides) {
     if (!value) return fmt::format("{} has no value", name);
     overrides[name] = *value;
   }
+  if (std::string wrong = check_config_size({}, overrides); !wrong.empty()) return wrong;
   auto checked = check_topic_overrides(overrides);
   return checked ? std::string() : checked.error();
 }

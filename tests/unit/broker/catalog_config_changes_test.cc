@@ -73,6 +73,30 @@ TEST_F(ConfigChangesTest, ABrokersKeysAreBounded) {
   EXPECT_EQ(alter(kBroker, "7", {op(kSet, names.back(), "1")}), ErrorCode::kNone);
 }
 
+TEST_F(ConfigChangesTest, TheBytesOfAResourceAreBounded) {
+  const std::string most(32'767, 'x');
+  EXPECT_EQ(alter(kBroker, "7", {op(kSet, "my.own.setting", most + "x")}), ErrorCode::kInvalidConfig);
+  EXPECT_NE(why.find("my.own.setting: a value has at most 32767 bytes, not 32768"), std::string::npos) << why;
+  std::vector<std::string> names;
+  for (int i = 0; i < 40; ++i) names.push_back("my.own.setting." + std::to_string(i));
+  std::vector<ConfigAlteration> most_keys;
+  for (size_t i = 0; i < 31; ++i) most_keys.push_back(op(kSet, names[i], most));
+  EXPECT_EQ(alter(kBroker, "7", most_keys), ErrorCode::kNone) << why;
+  EXPECT_EQ(alter(kBroker, "7", {op(kSet, names[31], most)}), ErrorCode::kInvalidConfig);
+  EXPECT_NE(why.find("at most 1048576 bytes together"), std::string::npos) << why;
+  EXPECT_EQ(alter(kBroker, "7", {op(kDelete, names[0]), op(kSet, names[31], most)}), ErrorCode::kNone) << why;
+
+  // A value that grows by appending; and of other resources.
+  constexpr std::string_view kList = "leader.replication.throttled.replicas";
+  std::string replicas = "0:1";
+  for (int i = 1; replicas.size() < 32'700; ++i) replicas += "," + std::to_string(i) + ":1";
+  EXPECT_EQ(alter(kTopic, "t", {op(kSet, kList, replicas)}), ErrorCode::kNone) << why;
+  EXPECT_EQ(alter(kTopic, "t", {op(kAppend, kList, "700000:1,700001:1,700002:1,700003:1,700004:1,700005:1,700006:1")}),
+            ErrorCode::kInvalidConfig);
+  EXPECT_EQ(alter(kGroup, "g", {op(kSet, "consumer.session.timeout.ms", most + "x")}), ErrorCode::kInvalidConfig);
+  EXPECT_EQ(alter(kClientMetrics, "c", {op(kSet, "metrics", most + "x")}), ErrorCode::kInvalidConfig);
+}
+
 TEST_F(ConfigChangesTest, ListsKeepTheirOrderAndWhatIsThereTwice) {
   constexpr std::string_view kKey = "leader.replication.throttled.replicas";
   auto after = [&](AlterOperation operation, std::string_view elements) {
