@@ -24,6 +24,7 @@ BrokerShard::BrokerShard(Shard& its_shard, const BrokerConfig& its_config,
       config(config_),
       log_dir(its_log_dir),
       storage(its_shard, segment_descriptors(its_shard.count())),
+      notices(its_shard.loop()),
       config_(its_config),
       peers_(peers) {
   partitions = std::make_unique<PartitionSet>(*this);

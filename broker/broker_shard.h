@@ -14,6 +14,7 @@
 #include "broker/config/broker_config.h"
 #include "broker/metrics/request_metrics.h"
 #include "broker/net/close_reason.h"
+#include "broker/notices.h"
 #include "reactor/shard.h"
 #include "storage/log_dir.h"
 #include "storage/shard_storage.h"
@@ -55,6 +56,7 @@ struct BrokerShard {
   const BrokerConfig& config;
   storage::LogDir& log_dir;
   storage::ShardStorage storage;
+  Notices notices;  // before those that tell
 
   // The newest snapshot this shard has applied; never null after start-up.
   std::shared_ptr<const CatalogSnapshot> catalog;

@@ -1,13 +1,14 @@
 #include "broker/partition.h"
 
+#include "broker/notices.h"
 #include "reactor/base/check.h"
-#include "reactor/base/log.h"
 
 namespace pelton::broker {
 
-Partition::Partition(storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch,
+Partition::Partition(Notices& notices, storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch,
                      bool always_synced)
-    : id_(std::move(id)),
+    : notices_(notices),
+      id_(std::move(id)),
       topic_id_(topic_id),
       leader_epoch_(leader_epoch),
       always_synced_(always_synced) {}
@@ -118,7 +119,7 @@ void Partition::fail_behind(Waiters& waiters, int64_t end_offset, proto::ErrorCo
 
 void Partition::on_written() {
   if (suspended_at_ && log_->written_end().offset > *suspended_at_) {
-    log_info("{} takes records again", id_.directory_name());
+    notices_.resumed.tell("{} takes records again", id_.directory_name());
     suspended_at_.reset();
   }
   wake_up_to(written_waiters_, log_->written_end().offset);
@@ -131,8 +132,8 @@ void Partition::on_synced() {
 
 void Partition::on_suspended(SysError error) {
   if (!suspended_at_) {
-    log_warn("{} cannot take records now: {}; it tries again every second", id_.directory_name(),
-             to_string(error));
+    notices_.suspended.tell("{} cannot take records now: {}; it tries again every second",
+                            id_.directory_name(), to_string(error));
   }
   int64_t end = log_->written_end().offset;
   suspended_at_ = end;
@@ -142,7 +143,8 @@ void Partition::on_suspended(SysError error) {
 
 void Partition::on_log_failed(SysError error) {
   if (!retired_) {
-    log_error("{} failed: {}; a restart looks at what is on the disk", id_.directory_name(), to_string(error));
+    notices_.failed.tell("{} failed: {}; a restart looks at what is on the disk", id_.directory_name(),
+                         to_string(error));
   }
   fail_all(written_waiters_, proto::ErrorCode::kKafkaStorageError);
   fail_all(committed_waiters_, proto::ErrorCode::kKafkaStorageError);

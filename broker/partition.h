@@ -17,6 +17,8 @@
 
 namespace pelton::broker {
 
+struct Notices;
+
 // Waits until everything below `offset` is committed (or written: acks=1). Embedded in the waiter; called
 // once with kNone, kKafkaStorageError, kUnknownTopicOrPartition (deleted) or kNotLeaderOrFollower (the
 // broker stops). Unlinks itself when destroyed.
@@ -39,7 +41,8 @@ class Partition final : public storage::LogObserver {
  public:
   // always_synced: records are on stable storage before they are committed, whatever flush.messages
   // says (internal topics).
-  Partition(storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch, bool always_synced);
+  Partition(Notices& notices, storage::TopicPartition id, Uuid topic_id, int32_t leader_epoch,
+            bool always_synced);
   ~Partition() override;
   void attach(std::unique_ptr<storage::Log> log, const storage::LogConfig& config);
   // The configuration its log runs with.
@@ -93,6 +96,7 @@ class Partition final : public storage::LogObserver {
   static void fail_all(Waiters& waiters, proto::ErrorCode error);
   static void fail_behind(Waiters& waiters, int64_t end_offset, proto::ErrorCode error);
 
+  Notices& notices_;  // of its shard
   storage::TopicPartition id_;
   Uuid topic_id_;
   int32_t leader_epoch_;

@@ -114,7 +114,7 @@ void PartitionSet::take_over(std::shared_ptr<const CatalogSnapshot> next) {
 Result<void, std::string> PartitionSet::add(const TopicInfo& topic, const PartitionInfo& info, Origin origin) {
   storage::TopicPartition id{topic.name, info.index};
   auto partition =
-      std::make_unique<Partition>(id, topic.id, info.leader_epoch, /*always_synced=*/topic.internal);
+      std::make_unique<Partition>(here_.notices, id, topic.id, info.leader_epoch, /*always_synced=*/topic.internal);
   storage::LogConfig config = Partition::effective(topic.log_config, topic.internal);
   if (origin == Origin::kFound) {
     auto log = here_.log_dir.load_log(here_.storage, *partition, id, config);

@@ -14,7 +14,6 @@
 #include "broker/config/keys.h"
 #include "broker/config/loggers.h"
 #include "broker/handlers/authorized_operations.h"
-#include "reactor/base/log.h"
 
 namespace pelton::broker {
 namespace {
@@ -80,7 +79,7 @@ bool preprocess(const BrokerShard& here, const Request& request, ConfigRequest& 
 }
 
 // One notice for a change of broker's keys that do nothing here.
-void tell_idle(const ConfigChange& change) {
+void tell_idle(RepeatedNotice& notice, const ConfigChange& change) {
   if (static_cast<ConfigResourceType>(change.type) != kBroker) return;
   const BrokerKey* first = nullptr;
   size_t count = 0;
@@ -89,8 +88,8 @@ void tell_idle(const ConfigChange& change) {
     if (key == nullptr || key->acts()) continue;
     if (count++ == 0) first = key;
   }
-  if (count == 1) log_info("{} is kept. {}", first->name, first->text());
-  if (count > 1) log_info("{} and {} more are kept. {}", first->name, count - 1, first->text());
+  if (count == 1) notice.tell("{} is kept. {}", first->name, first->text());
+  if (count > 1) notice.tell("{} and {} more are kept. {}", first->name, count - 1, first->text());
 }
 
 class AlterConfigs final : public RequestChange {
@@ -105,7 +104,8 @@ class AlterConfigs final : public RequestChange {
                   static_cast<ConfigResourceType>(change.type) == kBrokerLogger;
       if (done) continue;
       asked_.outcomes[i] = plan_config_change(state, change, records);
-      if (asked_.outcomes[i].error == ErrorCode::kNone && !asked_.validate_only) tell_idle(change);
+      bool changes = asked_.outcomes[i].error == ErrorCode::kNone && !asked_.validate_only;
+      if (changes) tell_idle(here_.notices.idle_keys, change);
     }
   }
 

@@ -6,7 +6,6 @@
 #include "broker/broker_shard.h"
 #include "broker/catalog/topic_changes.h"
 #include "broker/catalog/writer.h"
-#include "reactor/base/log.h"
 
 namespace pelton::broker {
 namespace {
@@ -35,7 +34,7 @@ class CreateInternalTopic final : public CatalogChange {
         plan_create_topic(state, here_.config, replica_home(here_), internal_topic(name, here_.config),
                           make_topic_id(here_.shard.io()), records);
     if (outcome.error != proto::ErrorCode::kNone) {
-      log_error("cannot create {}: {}", name, outcome.message);
+      here_.notices.internal_topic.tell("cannot create {}: {}", name, outcome.message);
     }
   }
   void done(proto::ErrorCode) override { go_back(request_); }

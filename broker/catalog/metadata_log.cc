@@ -152,8 +152,8 @@ class Opener {
   std::string directory() const { return here_.log_dir.path() + "/" + id_.directory_name(); }
 
   Result<void, std::string> open_log() {
-    opened_.partition = std::make_unique<Partition>(id_, kMetadataTopicId, opened_.leader_epoch,
-                                                     /*always_synced=*/true);
+    opened_.partition = std::make_unique<Partition>(here_.notices, id_, kMetadataTopicId,
+                                                     opened_.leader_epoch, /*always_synced=*/true);
     storage::LogConfig config = metadata_log_config(here_.config);
     Partition& partition = *opened_.partition;
     if (files().exists(directory())) {

@@ -4,7 +4,6 @@
 
 #include "broker/group/group_shard.h"
 #include "broker/partition_set.h"
-#include "reactor/base/log.h"
 
 namespace pelton::broker {
 
@@ -30,7 +29,7 @@ void Publication::Part::on_open(Shard& there) {
   broker->partitions->open(snapshot, this, [](void* self, Result<void, std::string> outcome) {
     auto& part = *static_cast<Part*>(self);
     part.failed = !outcome;
-    if (part.failed) log_error("shard {}: {}", part.shard, outcome.error());
+    if (part.failed) part.broker->notices.cannot_open.tell("shard {}: {}", part.shard, outcome.error());
     part.broker->shard.send(kCatalogShard, part.opened);
   });
 }

@@ -163,7 +163,10 @@ void CatalogReplay::use_broker_config() {
   std::shared_ptr<const BrokerConfig> before = broker_config_;
   broker_config_ = broker_config(&left_out);
   broker_config_changed_ = false;
-  for (const std::string& why : left_out) log_warn("{}", why);
+  if (left_out != left_out_) {
+    for (const std::string& why : left_out) log_warn("{}", why);
+    left_out_ = std::move(left_out);
+  }
   if (broker_config_->log_defaults == before->log_defaults) return;
   for (const auto& [name, topic] : topics_) {
     if (!(topic_log_config(broker_config_->log_defaults, topic->config) == topic->log_config)) {

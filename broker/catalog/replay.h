@@ -111,6 +111,7 @@ class CatalogReplay {
   std::vector<Uuid> removed_;  // likewise
   std::shared_ptr<const CatalogSnapshot> last_snapshot_;
   ResourceConfigs configs_;
+  std::vector<std::string> left_out_;  // of the broker's, told already
   std::shared_ptr<const ResourceConfigs> shown_configs_;  // of the last snapshot; null: changed since
   std::map<std::string, int16_t, std::less<>> features_;
   std::map<int32_t, BrokerRegistration> brokers_;

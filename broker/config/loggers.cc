@@ -61,7 +61,7 @@ ConfigFault check_logger_change(std::string_view logger, int8_t operation,
 
 void change_logger(std::string_view level) {
   auto found = find_level(level);
-  if (found == std::end(kLevels)) return;
+  if (found == std::end(kLevels) || found->second == log_level()) return;
   log_line(LogLevel::kInfo, fmt::format("log level is {} from now on", found->first));
   log_set_level(found->second);
 }
