@@ -23,6 +23,7 @@
 #include "broker/service/supervision.h"
 #include "broker/service/systemd_notify.h"
 #include "reactor/base/log.h"
+#include "reactor/base/printable.h"
 #include "reactor/posix_sockets.h"
 #include "reactor/uring_io.h"
 
@@ -252,7 +253,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> notices;
   auto config = load_config(sources, notices);
   if (!config) {
-    for (const std::string& error : config.error()) fmt::print(stderr, "pelton: {}\n", error);
+    for (const std::string& error : config.error()) fmt::print(stderr, "pelton: {}\n", printable(error));
     return kExitConfig;
   }
   return serve(std::move(*config), notices);

@@ -1,6 +1,6 @@
-// Log lines: asynchronous and bounded, so that a shard never waits for a terminal or a disk. Lines that
-// find the queue full replace the oldest ones. Before log_start (and in tests) lines go straight to
-// stderr. Callable from any thread.
+// Log lines: asynchronous and bounded, so that a shard never waits for a terminal or a disk. Lines that find the
+// queue full replace the oldest ones, and are counted; control bytes are escaped. Before log_start (and in
+// tests) lines go straight to stderr. Callable from any thread.
 #pragma once
 
 #include <cstdint>
