@@ -26,7 +26,8 @@ bool LeaderEpochs::assign(int32_t epoch, int64_t start_offset) {
 }
 
 EpochEnd LeaderEpochs::end_of(int32_t epoch, int64_t log_end_offset) const {
-  if (epoch < 0 || entries_.empty() || epoch > latest()) return {-1, -1};
+  // Other negative epochs are older than all, as for Apache Kafka.
+  if (epoch == -1 || entries_.empty() || epoch > latest()) return {-1, -1};
   if (epoch == latest()) return {epoch, log_end_offset};
   auto higher = std::upper_bound(
       entries_.begin(), entries_.end(), epoch,

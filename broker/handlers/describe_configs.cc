@@ -4,6 +4,7 @@
 
 #include "proto/messages/describe_configs.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,18 +47,48 @@ class Describing {
     request.state = this;
   }
 
+  void start(BrokerShard& here) {
+    // As in Apache Kafka, one such resource spoils the request.
+    auto unknown = std::ranges::find_if_not(asked_.resources, has_configuration);
+    if (unknown == asked_.resources.end()) return go_on(here);
+    std::string_view why =
+        arena_.copy(fmt::format("resources of type {} have no configuration", unknown->resource_type));
+    for (size_t i = 0; i < results_.size(); ++i) {
+      results_[i].resource_type = asked_.resources[i].resource_type;
+      results_[i].resource_name = asked_.resources[i].resource_name;
+      results_[i].error_code = proto::wire(ErrorCode::kInvalidRequest);
+      results_[i].error_message = why;
+    }
+    respond();
+  }
+
+ private:
+  static bool has_configuration(const Resource& resource) {
+    switch (static_cast<ConfigResourceType>(resource.resource_type)) {
+      case kTopic:
+      case kGroup:
+      case kBroker:
+      case kBrokerLogger:
+      case kClientMetrics: return true;
+    }
+    return false;
+  }
+
   void go_on(BrokerShard& here) {
     for (cost_ = 0; at_ < results_.size(); ++at_) {
       if (cost_ >= kCostPerTurn) return request_.hop(here.shard.id(), &next_turn);
       describe(asked_.resources[at_], results_[at_]);
       ++cost_;
     }
+    respond();
+  }
+
+  void respond() {
     DescribeConfigsResponse response;
     response.results = results_;
     request_.respond(response);
   }
 
- private:
   static void next_turn(BrokerShard& here, Request& request) {
     static_cast<Describing*>(request.state)->go_on(here);
   }
@@ -69,12 +100,7 @@ class Describing {
     switch (static_cast<ConfigResourceType>(resource.resource_type)) {
       case kTopic: return describe_topic_resource(resource, result);
       case kGroup: return describe_group_resource(resource, result);
-      case kBroker:
-      case kBrokerLogger:
-      case kClientMetrics: break;
-      default:
-        return fail(result, ErrorCode::kInvalidRequest,
-                    fmt::format("resources of type {} have no configuration", resource.resource_type));
+      default: break;
     }
     if (!authorize(request_, Operation::kDescribeConfigs, ResourceType::kCluster, kClusterResource)) {
       return fail(result, ErrorCode::kClusterAuthorizationFailed, "not allowed to describe configurations");
@@ -239,7 +265,7 @@ class Describing {
 void handle_describe_configs(BrokerShard& here, Request& request) {
   const auto* asked = request.decode<DescribeConfigsRequest>();
   if (asked == nullptr) return;
-  request.make_state<Describing>(here, request, *asked).go_on(here);
+  request.make_state<Describing>(here, request, *asked).start(here);
 }
 
 }  // namespace pelton::broker

@@ -62,6 +62,19 @@ TEST_F(DescribeConfigsTest, ManyResourcesAreDescribedOverManyTurns) {
   EXPECT_GT(response.results.back().configs.size(), 300u);
 }
 
+TEST_F(DescribeConfigsTest, OneOfAnUnknownTypeSpoilsTheRequest) {
+  DescribeConfigsResponse response;
+  std::vector<Resource> two(2, {.resource_type = kBrokerType, .resource_name = "1"});
+  two[0].resource_type = 99;
+  turns(request(two), response);
+  ASSERT_EQ(response.results.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(response.results[i].error_code, proto::wire(ErrorCode::kInvalidRequest));
+    EXPECT_EQ(response.results[i].resource_type, two[i].resource_type);
+    EXPECT_TRUE(response.results[i].configs.empty());
+  }
+}
+
 TEST_F(DescribeConfigsTest, AKeyOfManyResourcesTakesFewTurns) {
   DescribeConfigsResponse response;
   std::string_view key = "node.id", none = "no.such.key";

@@ -42,6 +42,7 @@ TEST(LeaderEpochs, EndOfEpoch) {
   expect_end(epochs, 3, 2, 10);
   expect_end(epochs, 1, 1, 5);
   expect_end(epochs, -1, -1, -1);
+  expect_end(epochs, -3, -3, 5);
   expect_end(LeaderEpochs(), 0, -1, -1);
 }
 

@@ -64,4 +64,8 @@ def run(s):
         {"ResourceType": _TOPIC, "ResourceName": "configured", "ConfigurationKeys": ["retention.ms"]},
         {"ResourceType": _BROKER, "ResourceName": "1", "ConfigurationKeys": ["node.id"]},
         {"ResourceType": _TOPIC, "ResourceName": "no-such-topic", "ConfigurationKeys": None}]})
+    s.call("several, one of an unknown type", "DescribeConfigs", 4, {"Resources": [
+        {"ResourceType": _TOPIC, "ResourceName": "configured", "ConfigurationKeys": ["retention.ms"]},
+        {"ResourceType": 99, "ResourceName": "x", "ConfigurationKeys": None},
+        {"ResourceType": _BROKER, "ResourceName": "77", "ConfigurationKeys": None}]})
     s.call("nothing", "DescribeConfigs", 4, {"Resources": []})

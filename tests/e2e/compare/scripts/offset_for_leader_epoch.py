@@ -15,7 +15,7 @@ def run(s):
                                             "CurrentLeaderEpoch": current}]}]}, fit=True)
 
     for version in (2, 3, 4):
-        for epoch in (0, -1, 1, 5):
+        for epoch in (0, -1, -3, 1, 5):
             ask(f"epoch {epoch} v{version}", version, epoch)
             ask(f"epoch {epoch} of an empty partition v{version}", version, epoch, 1)
         for current in (0, 1, 9):
