@@ -23,6 +23,8 @@ using enum ConfigResourceType;
 
 // They are planned in one turn. As many records Apache Kafka's controller makes for one request at most.
 constexpr size_t kMaxChangesPerRequest = 10'000;
+// What the changes of one request say, and what their resources set before: all of it is parsed.
+constexpr size_t kMaxBytesPerRequest = size_t{2} << 20;
 
 ConfigFault check_allowed(const Request& request, const ConfigChange& change) {
   switch (static_cast<ConfigResourceType>(change.type)) {
@@ -92,17 +94,33 @@ void tell_idle(RepeatedNotice& notice, const ConfigChange& change) {
   if (count > 1) notice.tell("{} and {} more are kept. {}", first->name, count - 1, first->text());
 }
 
+size_t bytes_to_plan(const CatalogReplay& state, const ConfigChange& change) {
+  size_t bytes = 0;
+  for (const ConfigAlteration& alteration : change.alterations) {
+    bytes += alteration.name.size() + alteration.value.value_or("").size();
+  }
+  auto type = static_cast<ConfigResourceType>(change.type);
+  for (const auto& [name, text] : state.config(type, std::string(change.name))) bytes += name.size() + text.size();
+  return bytes;
+}
+
 class AlterConfigs final : public RequestChange {
  public:
   AlterConfigs(BrokerShard& here, Request& request)
       : RequestChange(here, request), asked_(*static_cast<ConfigRequest*>(request.state)) {}
 
   void plan(const CatalogReplay& state, MetadataRecords& records) override {
+    size_t bytes = 0;
     for (size_t i = 0; i < asked_.changes.size(); ++i) {
       const ConfigChange& change = asked_.changes[i];
       bool done = asked_.outcomes[i].error != ErrorCode::kNone ||
                   static_cast<ConfigResourceType>(change.type) == kBrokerLogger;
       if (done) continue;
+      bytes += bytes_to_plan(state, change);
+      if (bytes > kMaxBytesPerRequest) {
+        asked_.outcomes[i] = {ErrorCode::kPolicyViolation, "too much configuration for one request"};
+        continue;
+      }
       asked_.outcomes[i] = plan_config_change(state, change, records);
       bool changes = asked_.outcomes[i].error == ErrorCode::kNone && !asked_.validate_only;
       if (changes) tell_idle(here_.notices.idle_keys, change);

@@ -123,5 +123,31 @@ TEST_F(DescribeConfigsTest, TheChangesOfARequestAreBounded) {
   }
 }
 
+TEST_F(DescribeConfigsTest, TheBytesThatARequestLooksAtAreBounded) {
+  using Change = proto::IncrementalAlterConfigsRequest::AlterConfigsResource;
+  using Config = proto::IncrementalAlterConfigsRequest::AlterableConfig;
+  const std::string most(32'000, 'x');
+  Config large{.name = "metrics", .config_operation = 0, .value = most};
+  Config small{.name = "interval.ms", .config_operation = 0, .value = "60000"};
+  std::vector<std::string> names;
+  for (int i = 0; i < 70; ++i) names.push_back("c" + std::to_string(i));
+  proto::IncrementalAlterConfigsRequest request;
+  std::vector<Change> changes;
+  for (const std::string& name : names) {
+    Change change{.resource_type = static_cast<int8_t>(ConfigResourceType::kClientMetrics),
+                  .resource_name = name, .configs = {&large, 1}};
+    request.resources = {&change, 1};
+    auto answer = broker_.call<proto::IncrementalAlterConfigsResponse>(request, 1);
+    ASSERT_EQ(answer.responses[0].error_code, 0);
+    change.configs = {&small, 1};
+    changes.push_back(change);
+  }
+  request.resources = changes;
+  auto answer = broker_.call<proto::IncrementalAlterConfigsResponse>(request, 1);
+  ASSERT_EQ(answer.responses.size(), 70u);
+  EXPECT_EQ(answer.responses[60].error_code, 0);
+  EXPECT_EQ(answer.responses[69].error_code, proto::wire(ErrorCode::kPolicyViolation));
+}
+
 }  // namespace
 }  // namespace pelton::broker
